@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "ducklake/rows.h"
+#include "iceberg/partition_spec.h"
+#include "iceberg/schema.h"
+
+namespace duckicelake::translate {
+
+// A DuckLake partitioning bound to an Iceberg spec. Spec 0 is always the unpartitioned one.
+struct SpecBinding {
+  std::int64_t partition_id = 0;           // ducklake_partition_info.partition_id
+  std::int32_t spec_id = 0;                // 0 when it cannot be published (a hidden source, a reset)
+  std::vector<ducklake::PartitionColumn> columns;  // parallel to the spec's fields when spec_id != 0
+};
+
+struct SpecHistory {
+  std::vector<iceberg::PartitionSpec> specs;  // append-only: published ids never change their meaning
+  std::vector<SpecBinding> bindings;
+  std::int32_t last_partition_id = 999;
+};
+
+// Extends `known` (what was published before; empty at first) by the partitionings in `infos`, oldest first.
+// A spec with equal (source, transform) fields is reused; a partition field id belongs to one (source, transform)
+// for ever. bucket on types whose DuckLake hash differs from Iceberg's (uint*, uuid, decimal, timestamp_s/_ms/_ns;
+// mapping facts §3.4) becomes void. Names: identity = the column's name then, else <col>_<transform>, made unique.
+// `ducklake_types` gives the DuckLake type of each column id (needed for the bucket rule).
+Result<SpecHistory> extend_spec_history(SpecHistory known,
+                                        std::span<const ducklake::PartitionInfo> infos,
+                                        const iceberg::Schema& schema,
+                                        std::span<const ducklake::ColumnRow> columns);
+
+// Sort orders likewise: order 0 unsorted, then one for each distinct sort; an expression that is not a plain column
+// name makes that sort unsorted. Returns the orders and the id of the one live now.
+struct SortHistory {
+  std::vector<iceberg::SortOrder> orders;
+  std::int32_t current_order_id = 0;
+};
+Result<SortHistory> extend_sort_history(SortHistory known, std::span<const ducklake::SortInfo> infos,
+                                        const iceberg::Schema& schema);
+
+}  // namespace duckicelake::translate
