@@ -20,13 +20,12 @@ import secrets
 import shlex
 import shutil
 import string
-import tempfile
 import threading
 
 import devstack_s3
 import sigv4
 from devstack_pg import SUPERUSER, Postgres
-from devstack_process import StackError, port_is_free, write_private
+from devstack_process import StackError, port_is_free, runtime_folder, write_private
 from devstack_s3 import ObjectStore
 
 __all__ = ["Stack", "StackError"]
@@ -58,11 +57,14 @@ def _locked(path: pathlib.Path):
         yield
 
 
+def _claim(base: int) -> pathlib.Path:
+    return runtime_folder() / f"{base}.claim"
+
+
 def _free_block(state: pathlib.Path) -> int:
     """Claims a block of free ports that no other stack of this user has; caller holds the lock."""
-    claims = _claims_folder()
     for base in range(FIRST_BASE, LAST_BASE, PORTS):
-        claim = claims / str(base)
+        claim = _claim(base)
         try:
             owner = pathlib.Path(claim.read_text().strip())
             taken = owner != state and json.loads(
@@ -73,12 +75,6 @@ def _free_block(state: pathlib.Path) -> int:
             claim.write_text(f"{state}\n")
             return base
     raise StackError("no free block of ports; stop some stacks (`tools/devstack down`)")
-
-
-def _claims_folder() -> pathlib.Path:
-    folder = pathlib.Path(tempfile.gettempdir()) / f"duckicelake-ports-{os.geteuid()}"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    return folder
 
 
 class Stack:
@@ -111,7 +107,7 @@ class Stack:
             raise StackError(f"{state} belongs to another user (was it made as root?); remove it "
                              "or give another --state") from None
         file = state / "stack.json"
-        with _locked(_claims_folder() / "lock"):
+        with _locked(runtime_folder() / "lock"):
             if file.is_file():
                 settings = json.loads(file.read_text())
                 if base_port not in (None, settings["base_port"]):
@@ -120,6 +116,8 @@ class Stack:
                                      "`tools/devstack destroy` first or use another --state")
             else:
                 settings = cls._new_settings(base_port or _free_block(state))
+            if not _claim(settings["base_port"]).exists():  # the temporary folder was emptied
+                _claim(settings["base_port"]).write_text(f"{state}\n")
             if fsync is not None:
                 settings["pg"]["fsync"] = fsync
             write_private(file, json.dumps(settings, indent=1))
@@ -182,8 +180,7 @@ class Stack:
         self.pg.destroy()
         self.s3.destroy()
         shutil.rmtree(self.state, ignore_errors=True)
-        claim = _claims_folder() / str(self.base_port)
-        claim.unlink(missing_ok=True)
+        _claim(self.base_port).unlink(missing_ok=True)
 
     def env(self) -> dict[str, str]:
         """The server's settings for this stack."""

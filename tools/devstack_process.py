@@ -6,6 +6,7 @@ import os
 import pathlib
 import signal
 import socket
+import tempfile
 import time
 import typing
 
@@ -78,6 +79,15 @@ class PidFile:
 
 KILL = [(signal.SIGKILL, 10.0)]
 TERMINATE_THEN_KILL = [(signal.SIGTERM, 15.0), (signal.SIGKILL, 10.0)]
+
+
+def runtime_folder() -> pathlib.Path:
+    """This user's folder for port claims and sockets of all stacks."""
+    folder = pathlib.Path(tempfile.gettempdir()) / f"duckicelake-{os.geteuid()}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    if folder.stat().st_uid != os.geteuid():
+        raise StackError(f"{folder} belongs to another user; remove it")
+    return folder
 
 
 def port_is_free(port: int) -> bool:

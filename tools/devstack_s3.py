@@ -17,7 +17,7 @@ import subprocess
 import sys
 
 import sigv4
-from devstack_process import KILL, PidFile, StackError, tail, wait_until, write_private
+from devstack_process import KILL, PidFile, StackError, runtime_folder, tail, wait_until, write_private
 
 ROLE_ARN = "arn:aws:iam::000000000000:role/duckicelake-vendor"
 S3_PORT_OFFSET = 10
@@ -47,10 +47,12 @@ class ObjectStore:
         base = settings["base_port"]
         self.port = base + S3_PORT_OFFSET
         self.endpoint = f"http://127.0.0.1:{self.port}"
-        # Fixed in SeaweedFS: named by gRPC port, in the system's temporary folder.
-        self._sockets = [pathlib.Path(f"/tmp/seaweedfs-{name}-grpc-{port}.sock") for name, port in
-                         (("master", base + 1), ("volume", base + 3), ("filer", base + 5),
-                          ("s3", base + 11))]
+        # Two sockets that we name: below the temporary folder, because a socket's path may have
+        # 107 bytes only. Four that SeaweedFS names, by gRPC port; they survive a SIGKILL.
+        self._own_sockets = [runtime_folder() / f"{base}-{name}.sock" for name in ("f", "s")]
+        self._sockets = self._own_sockets + [
+            pathlib.Path(f"/tmp/seaweedfs-{name}-grpc-{port}.sock") for name, port in
+            (("master", base + 1), ("volume", base + 3), ("filer", base + 5), ("s3", base + 11))]
 
     @property
     def admin(self) -> sigv4.Keys:
@@ -111,9 +113,9 @@ class ObjectStore:
             "-master.heartbeatInterval=100ms", f"-volume.port={base + 2}",
             f"-volume.port.grpc={base + 3}", "-volume.max=0", "-volume.minFreeSpace=200MiB",
             "-volume.preStopSeconds=0", "-filer", f"-filer.port={base + 4}",
-            f"-filer.port.grpc={base + 5}", f"-filer.localSocket={home}/sock/f",
+            f"-filer.port.grpc={base + 5}", f"-filer.localSocket={self._own_sockets[0]}",
             "-filer.disableHttp", "-s3", f"-s3.port={self.port}", f"-s3.port.grpc={base + 11}",
-            f"-s3.localSocket={home}/sock/s", "-s3.port.iceberg=0", "-s3.port.lance=0",
+            f"-s3.localSocket={self._own_sockets[1]}", "-s3.port.iceberg=0", "-s3.port.lance=0",
             "-s3.domainName=s3.localhost", f"-s3.config={home}/s3.json",
             f"-s3.iam.config={home}/iam.json", "-s3.autoCreateBucket=false"]
         environment = {name: value for name, value in os.environ.items()
@@ -126,7 +128,7 @@ class ObjectStore:
         started.returncode = 0  # it outlives us on purpose: no warning when the object goes
 
     def _write_configuration(self) -> None:
-        for name in ("data", "sock", "conf"):
+        for name in ("data", "conf"):
             (self.home / name).mkdir(parents=True, exist_ok=True)
         self.home.chmod(0o700)
         s, bucket = self.settings, self.settings["bucket"]

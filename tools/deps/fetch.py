@@ -224,15 +224,10 @@ def spark_jars() -> None:
     with scratch() as folder:
         for jar, artifact in PACKAGES["spark_jars"].items():
             run([mvn, "--batch-mode", "--quiet",
-                 "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:get",
-                 f"-Dartifact={artifact}", "-Dtransitive=false"], f"fetching {jar}", cwd=folder)
-            group, name, version = artifact.split(":")
-            repository = run([mvn, "--batch-mode", "--quiet",
-                              "org.apache.maven.plugins:maven-help-plugin:3.4.0:evaluate",
-                              "-Dexpression=settings.localRepository", "-DforceStdout"],
-                             "asking Maven for its repository folder", cwd=folder).strip()
-            path = pathlib.Path(repository) / group.replace(".", "/") / name / version / jar
-            place(path, f"spark-jars/{jar}")
+                 "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy",
+                 f"-Dartifact={artifact}", f"-DoutputDirectory={folder}"],
+                f"fetching {jar}", cwd=folder)
+            place(pathlib.Path(folder) / jar, f"spark-jars/{jar}")
 
 
 def key(*parts) -> str:
