@@ -13,6 +13,7 @@ build, a check or a fuzz target counts as one.
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import ctypes
 import dataclasses
 import os
@@ -21,11 +22,16 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import typing
 import xml.etree.ElementTree
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+
+from devstack_lib import Stack, StackError  # noqa: E402
+
 BUILD = ROOT / "build"
 LOGS = BUILD / "test-logs"
 DEPS = pathlib.Path(os.environ.get("DUCKICELAKE_DEPS_DIR") or ROOT / ".deps").resolve()
@@ -145,22 +151,41 @@ def build(run: Run, preset: str, targets: typing.Sequence[str] = ()) -> Count:
     return one(code == 0, f"build {preset}", "time limit reached" if code == 124 else "failed")
 
 
-def unit_tests(run: Run, preset: str) -> Count:
-    """Every *_test program of a build, each its own process and result file."""
-    programs = sorted(p for p in (BUILD / preset / "src").glob("*/*_test") if os.access(p, os.X_OK))
+@contextlib.contextmanager
+def stack_settings() -> typing.Iterator[dict[str, str]]:
+    """Settings of a throw-away stack, for test programs that need a real service."""
+    with tempfile.TemporaryDirectory(prefix="duckicelake-live-", ignore_cleanup_errors=True) as at:
+        os.chmod(at, 0o711)  # PostgreSQL's own user passes through when we are root
+        stack = Stack.open(pathlib.Path(at) / "stack", fsync=False)
+        try:
+            stack.up()
+            env = stack.env()
+            dsn = " ".join(f"{key}={env['DUCKICELAKE_PG_' + name]}" for key, name in (
+                ("host", "HOST"), ("port", "PORT"), ("user", "USER"), ("password", "PASSWORD"),
+                ("dbname", "DATABASE")))
+            yield env | {"DUCKICELAKE_TEST_PG": dsn}
+        finally:
+            stack.destroy()
+
+
+def test_programs(run: Run, preset: str, pattern: str, environment: dict[str, str]) -> Count:
+    """Every matching program of a build, each its own process and result file."""
+    programs = sorted(p for p in (BUILD / preset / "src").glob(pattern)
+                      if p.is_file() and os.access(p, os.X_OK))
     if not programs:
-        return one(False, f"unit tests of {preset}", "none were built")
-    environment = {"ASAN_OPTIONS": "detect_stack_use_after_return=1:strict_string_checks=1",
-                   "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1"}
+        return one(False, f"{preset}/src/{pattern}", "no such test program was built")
+    environment = environment | {
+        "ASAN_OPTIONS": "detect_stack_use_after_return=1:strict_string_checks=1",
+        "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1"}
 
     def one_program(program: pathlib.Path) -> Count:
-        result = LOGS / f"{run.suite}-{program.name}.xml"
+        name = f"{preset}-{program.name}"
+        result, log = LOGS / f"{name}.xml", LOGS / f"{name}.log"
         result.unlink(missing_ok=True)
-        log = LOGS / f"{run.suite}-{program.name}.log"
         log.write_bytes(b"")
         code = run.command([program, f"--gtest_output=xml:{result}", "--gtest_brief=1"],
                            environment, log)
-        count = read_xml(result, program.name, code)
+        count = read_xml(result, name, code)
         if count.failed:
             with open(run.log, "ab") as out:
                 out.write(log.read_bytes()[-6000:])
@@ -171,6 +196,19 @@ def unit_tests(run: Run, preset: str) -> Count:
         for count in pool.map(one_program, programs):
             total.add(count)
     return total
+
+
+def unit_tests(run: Run, preset: str) -> Count:
+    return test_programs(run, preset, "*/*_test", {})
+
+
+def live_tests(run: Run, preset: str) -> Count:
+    """The *_live_test programs: C++ tests against a real PostgreSQL and object store."""
+    try:
+        with stack_settings() as settings:
+            return test_programs(run, preset, "*/live/*_test", settings)
+    except StackError as error:
+        return one(False, "live tests", str(error))
 
 
 def suite_modules(run: Run) -> Count:
@@ -192,11 +230,16 @@ def suite_unit(run: Run) -> Count:
     return unit_tests(run, "release")
 
 
+def suite_live(run: Run) -> Count:
+    return live_tests(run, "release")
+
+
 def suite_asan(run: Run) -> Count:
-    built = build(run, "asan")
-    if not built.failed:
-        built.add(unit_tests(run, "asan"))
-    return built
+    count = build(run, "asan")
+    if not count.failed:
+        count.add(unit_tests(run, "asan"))
+        count.add(live_tests(run, "asan"))
+    return count
 
 
 def suite_fuzz(run: Run) -> Count:
@@ -241,8 +284,8 @@ def suite_integration(run: Run) -> Count:
         [DEPS / "venv/bin/python", "-m", "pytest", "tests", "-n", min(JOBS, 4), "--dist=loadfile",
          f"--timeout={7200 if SOAK else 900}", "-p", "no:cacheprovider", "-ra", "--tb=short",
          "--durations=15", f"--junitxml={result}"],
-        {"PYTHONPATH": str(ROOT / "tools"), "DIL_SOAK": "1" if SOAK else "0",
-         "PYTHONDONTWRITEBYTECODE": "1", "PYTHONUNBUFFERED": "1"})
+        {"PYTHONPATH": str(ROOT / "tools"), "SPARK_LOCAL_IP": "127.0.0.1", "DIL_SOAK": "1" if SOAK else "0",
+         "PYTHONDONTWRITEBYTECODE": "1"})
     return read_xml(result, "integration", code)
 
 
@@ -258,9 +301,10 @@ SUITES = {
     "format": Suite(suite_format, 120, "clang-format"),
     "build": Suite(lambda run: build(run, "release"), 1500, "build with clang 19, release"),
     "unit": Suite(suite_unit, 300, "unit tests", "build"),
+    "live": Suite(suite_live, 300, "C++ tests against PostgreSQL and the object store", "build"),
     "integration": Suite(suite_integration, 1800,
                          "integration tests: PostgreSQL, object store, real clients", "build"),
-    "asan": Suite(suite_asan, 1500, "unit tests under address and undefined-behaviour sanitizers"),
+    "asan": Suite(suite_asan, 1500, "the same C++ tests under address and undefined-behaviour sanitizers"),
     "gcc": Suite(lambda run: build(run, "gcc"), 1500, "second compile with g++"),
     "fuzz": Suite(suite_fuzz, 1500, "parsers under libFuzzer, bounded"),
 }
@@ -292,8 +336,10 @@ def main(arguments: list[str]) -> int:
             continue
         started = time.monotonic()
         run = Run(name, suite.limit_seconds * (8 if SOAK else 1))
-        count = suite.run(run)
-        end_orphans()
+        try:
+            count = suite.run(run)
+        finally:
+            end_orphans()
         total.add(count)
         words = f"{count.passed} passed, {count.failed} failed"
         words += f", {count.skipped} skipped" if count.skipped else ""
@@ -315,4 +361,7 @@ def main(arguments: list[str]) -> int:
 
 if __name__ == "__main__":
     shutil.which("cmake") or sys.exit("cmake is missing; run `make deps`")
-    sys.exit(main(sys.argv[1:]))
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit("interrupted")
