@@ -16,6 +16,7 @@ import fcntl
 import json
 import os
 import pathlib
+import pwd
 import secrets
 import shlex
 import shutil
@@ -48,6 +49,13 @@ def default_state() -> pathlib.Path:
 
 def _random_text(length: int, alphabet: str = string.ascii_letters + string.digits) -> str:
     return "".join(secrets.choice(alphabet) for _ in range(length))
+
+
+def _user_name(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return f"user {uid}"
 
 
 @contextlib.contextmanager
@@ -101,11 +109,12 @@ class Stack:
         state = pathlib.Path(state or default_state()).resolve()
         try:
             state.mkdir(parents=True, exist_ok=True)
-            if not os.access(state, os.W_OK):
-                raise PermissionError
         except PermissionError:
-            raise StackError(f"{state} belongs to another user (was it made as root?); remove it "
-                             "or give another --state") from None
+            raise StackError(f"may not make {state}; give another --state") from None
+        if state.stat().st_uid != os.geteuid():
+            raise StackError(f"{state} belongs to {_user_name(state.stat().st_uid)}, and we are "
+                             f"{_user_name(os.geteuid())}. Run as that user, remove the folder, or "
+                             "give another --state")
         file = state / "stack.json"
         with _locked(runtime_folder() / "lock"):
             if file.is_file():
@@ -120,7 +129,9 @@ class Stack:
                 _claim(settings["base_port"]).write_text(f"{state}\n")
             if fsync is not None:
                 settings["pg"]["fsync"] = fsync
-            write_private(file, json.dumps(settings, indent=1))
+            text = json.dumps(settings, indent=1)
+            if not file.is_file() or file.read_text() != text:
+                write_private(file, text)
         return cls(state, settings)
 
     @staticmethod
