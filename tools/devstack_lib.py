@@ -213,6 +213,15 @@ class Stack:
             "DUCKICELAKE_STS_ROLE_ARN": devstack_s3.ROLE_ARN,
         }
 
+    def process_environment(self) -> dict[str, str]:
+        """Our own environment with `env` in it, for a server or a client to start.
+
+        Without the variables that only the tools read: the server refuses settings it does not
+        know.
+        """
+        return {name: value for name, value in os.environ.items()
+                if not name.startswith(("DUCKICELAKE_DEPS_", "DUCKICELAKE_TEST_"))} | self.env()
+
     def env_lines(self) -> str:
         """`env` as lines that a shell and the server's .env file both read."""
         return "".join(f"export {name}={shlex.quote(value)}\n"
