@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+
+#include "pg/migrations.h"
+#include "store/sidecar.h"
+
+namespace duckicelake::store {
+namespace {
+
+using pg::Sql;
+
+constexpr Sql kTables = R"sql(
+CREATE TABLE duckicelake.catalog (
+  catalog_id text PRIMARY KEY,
+  metadata_schema text NOT NULL UNIQUE,
+  indexed_to bigint NOT NULL DEFAULT -1,
+  created_at timestamptz NOT NULL DEFAULT now());
+
+-- Raised by changes that take no DuckLake snapshot. A row of its own: only maintenance and sidecar writes lock it.
+CREATE TABLE duckicelake.revision (
+  metadata_schema text PRIMARY KEY,
+  value bigint NOT NULL DEFAULT 0);
+
+CREATE TABLE duckicelake.table_change (
+  catalog_id text NOT NULL,
+  table_id bigint NOT NULL,
+  snapshot_id bigint NOT NULL,
+  is_compaction boolean NOT NULL,
+  PRIMARY KEY (catalog_id, table_id, snapshot_id));
+
+CREATE TABLE duckicelake.table_state (
+  catalog_id text NOT NULL,
+  table_id bigint NOT NULL,
+  version bigint NOT NULL,
+  through_snapshot bigint NOT NULL,
+  next_file_id bigint NOT NULL,
+  revision bigint NOT NULL,
+  retired_serial bigint NOT NULL,
+  metadata_location text NOT NULL,
+  document text NOT NULL,
+  manifests bytea NOT NULL,
+  ranges bigint[] NOT NULL,
+  totals bigint[] NOT NULL,
+  inlined_keys bigint[] NOT NULL,
+  must_rewrite boolean NOT NULL,
+  updated_at timestamptz NOT NULL DEFAULT now(),
+  PRIMARY KEY (catalog_id, table_id));
+
+CREATE TABLE duckicelake.snapshot (
+  catalog_id text NOT NULL,
+  table_id bigint NOT NULL,
+  snapshot_id bigint NOT NULL,
+  document text NOT NULL,
+  is_hidden boolean NOT NULL DEFAULT false,
+  PRIMARY KEY (catalog_id, table_id, snapshot_id));
+
+CREATE TABLE duckicelake.inlined_file (
+  file_key bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  catalog_id text NOT NULL,
+  table_id bigint NOT NULL,
+  inlined_table text NOT NULL,
+  begin_snapshot bigint NOT NULL,
+  path text NOT NULL,
+  record_count bigint NOT NULL,
+  file_size_bytes bigint NOT NULL,
+  row_ids bigint[] NOT NULL,
+  stats text NOT NULL,
+  UNIQUE (catalog_id, table_id, inlined_table, begin_snapshot));
+
+-- Rows that left ducklake_data_file. Written by a trigger, so the metadata schema stands for the catalog.
+CREATE TABLE duckicelake.retired_file (
+  serial bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  metadata_schema text NOT NULL,
+  table_id bigint NOT NULL,
+  data_file_id bigint NOT NULL,
+  begin_snapshot bigint NOT NULL,
+  end_snapshot bigint,
+  path text NOT NULL,
+  path_is_relative boolean NOT NULL,
+  is_gone boolean NOT NULL DEFAULT false);
+CREATE INDEX retired_file_table ON duckicelake.retired_file (metadata_schema, table_id, serial);
+CREATE INDEX retired_file_id ON duckicelake.retired_file (metadata_schema, data_file_id);
+CREATE INDEX retired_file_gone ON duckicelake.retired_file (metadata_schema, table_id) WHERE is_gone;
+
+CREATE TABLE duckicelake.namespace (
+  catalog_id text NOT NULL,
+  schema_id bigint NOT NULL,
+  levels text[] NOT NULL,
+  PRIMARY KEY (catalog_id, schema_id),
+  UNIQUE (catalog_id, levels));
+
+CREATE TABLE duckicelake.table_property (
+  catalog_id text NOT NULL,
+  table_id bigint NOT NULL,
+  key text NOT NULL,
+  value text NOT NULL,
+  PRIMARY KEY (catalog_id, table_id, key));
+)sql";
+
+// SECURITY DEFINER: the roles of DuckDB users write to ducklake_* and have no right on the sidecar.
+constexpr Sql kFunctions = R"sql(
+CREATE FUNCTION duckicelake.raise_revision() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog AS $$
+BEGIN
+  INSERT INTO duckicelake.revision AS r (metadata_schema, value) VALUES (TG_TABLE_SCHEMA, 1)
+  ON CONFLICT (metadata_schema) DO UPDATE SET value = r.value + 1;
+  RETURN NULL;
+END $$;
+
+CREATE FUNCTION duckicelake.note_retired() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog AS $$
+BEGIN
+  INSERT INTO duckicelake.retired_file
+    (metadata_schema, table_id, data_file_id, begin_snapshot, end_snapshot, path, path_is_relative)
+  SELECT TG_TABLE_SCHEMA, table_id, data_file_id, begin_snapshot, end_snapshot, path,
+         coalesce(path_is_relative, true)
+  FROM retired WHERE table_id IS NOT NULL;
+  RETURN NULL;
+END $$;
+
+CREATE FUNCTION duckicelake.note_removed() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog AS $$
+BEGIN
+  UPDATE duckicelake.retired_file f SET is_gone = true FROM removed
+  WHERE f.metadata_schema = TG_TABLE_SCHEMA AND f.data_file_id = removed.data_file_id AND NOT f.is_gone;
+  INSERT INTO duckicelake.revision AS r (metadata_schema, value) VALUES (TG_TABLE_SCHEMA, 1)
+  ON CONFLICT (metadata_schema) DO UPDATE SET value = r.value + 1;
+  RETURN NULL;
+END $$;
+)sql";
+
+}  // namespace
+
+Status migrate_sidecar(pg::Connection& connection) {
+  const std::array<pg::Migration, 2> migrations = {
+      pg::Migration{1, "tables of the projection", kTables},
+      pg::Migration{2, "functions of the triggers", kFunctions},
+  };
+  DIL_TRY(pg::MigrationReport report,
+          pg::run_migrations(connection, pg::SqlIdent::constant("duckicelake"), migrations));
+  (void)report;
+  return {};
+}
+
+}  // namespace duckicelake::store

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/names.h"
+
+#include <limits>
+
+namespace duckicelake::store {
+namespace {
+
+using pg::Param;
+using pg::RowReader;
+using pg::Sql;
+using pg::Statement;
+
+constexpr Sql kNamespaces =
+    "SELECT s.schema_id, s.schema_name, coalesce(n.levels, ARRAY[s.schema_name::text]) AS levels "
+    "FROM {schema}.ducklake_schema s LEFT JOIN duckicelake.namespace n "
+    "ON n.catalog_id = $1 AND n.schema_id = s.schema_id "
+    "WHERE s.end_snapshot IS NULL AND NOT starts_with(s.schema_name, '__masked_') "
+    "ORDER BY levels COLLATE \"C\"";
+
+// A schema that has levels in the sidecar is not reachable by its plain name: the two forms stay distinct.
+constexpr Sql kFindNamespace =
+    "SELECT s.schema_id, s.schema_name, coalesce(n.levels, ARRAY[s.schema_name::text]) "
+    "FROM {schema}.ducklake_schema s LEFT JOIN duckicelake.namespace n "
+    "ON n.catalog_id = $1 AND n.schema_id = s.schema_id WHERE s.end_snapshot IS NULL "
+    "AND (n.levels = $2::text[] OR (n.levels IS NULL AND s.schema_name = $3)) "
+    "AND NOT starts_with(s.schema_name, '__masked_')";
+
+constexpr Sql kTables =
+    "SELECT table_name FROM {schema}.ducklake_table WHERE schema_id = $1 AND end_snapshot IS NULL "
+    "AND table_name COLLATE \"C\" > $2 AND NOT starts_with(table_name, '__mask_') "
+    "ORDER BY table_name COLLATE \"C\" LIMIT $3";
+
+constexpr Sql kViews =
+    "SELECT view_name FROM {schema}.ducklake_view WHERE schema_id = $1 AND end_snapshot IS NULL "
+    "AND view_name COLLATE \"C\" > $2 AND NOT starts_with(view_name, '__mask_') "
+    "ORDER BY view_name COLLATE \"C\" LIMIT $3";
+
+constexpr Sql kFindTable =
+    "SELECT table_id, table_uuid::text FROM {schema}.ducklake_table "
+    "WHERE schema_id = $1 AND table_name = $2 AND end_snapshot IS NULL";
+
+constexpr Sql kFindView =
+    "SELECT v.view_id, v.view_uuid::text, v.begin_snapshot, "
+    "(SELECT (extract(epoch FROM s.snapshot_time) * 1000000)::bigint FROM {schema}.ducklake_snapshot s "
+    " WHERE s.snapshot_id >= v.begin_snapshot ORDER BY s.snapshot_id LIMIT 1), "
+    "v.view_name, coalesce(v.dialect, 'duckdb'), coalesce(v.sql, ''), coalesce(v.column_aliases, ''), "
+    "(SELECT g.value FROM {schema}.ducklake_tag g WHERE g.object_id = v.view_id AND g.key = 'comment' "
+    " AND g.end_snapshot IS NULL) "
+    "FROM {schema}.ducklake_view v WHERE v.schema_id = $1 AND v.view_name = $2 AND v.end_snapshot IS NULL";
+
+Result<NamespaceRow> read_namespace(const pg::Row& row) {
+  NamespaceRow out;
+  DIL_TRY(std::int64_t id, row.int64(0));
+  out.schema_id = SchemaId(id);
+  DIL_TRY(std::string_view name, row.text(1));
+  out.schema_name = std::string(name);
+  DIL_TRY(auto levels, row.text_array(2));
+  for (std::optional<std::string>& level : levels) out.levels.push_back(level.value_or(""));
+  return out;
+}
+
+Result<std::vector<std::string>> list(pg::Connection& connection, const Lake& lake, const Sql& sql,
+                                      SchemaId schema, const PageRequest& page) {
+  const std::int64_t limit =
+      page.limit > 0 ? page.limit : std::numeric_limits<std::int64_t>::max();
+  DIL_TRY(pg::ResultSet rows, connection.exec(Statement{pg::sql_for_schema(lake.metadata_schema, sql),
+                                                        {schema, page.after, limit}}));
+  std::vector<std::string> out;
+  out.reserve(rows.size());
+  for (pg::Row row : rows) {
+    DIL_TRY(std::string_view name, row.text(0));
+    out.emplace_back(name);
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<std::vector<NamespaceRow>> list_namespaces(pg::Connection& connection, const Lake& lake) {
+  DIL_TRY(pg::ResultSet rows,
+          connection.exec(Statement{pg::sql_for_schema(lake.metadata_schema, kNamespaces),
+                                    {lake.catalog_id}}));
+  std::vector<NamespaceRow> out;
+  out.reserve(rows.size());
+  for (pg::Row row : rows) {
+    DIL_TRY(NamespaceRow item, read_namespace(row));
+    out.push_back(std::move(item));
+  }
+  return out;
+}
+
+Result<std::optional<NamespaceRow>> find_namespace(pg::Connection& connection, const Lake& lake,
+                                                   const Levels& levels) {
+  // Only a single level can be a plain schema name.
+  const std::optional<std::string> plain =
+      levels.size() == 1 ? std::optional<std::string>(levels[0]) : std::nullopt;
+  DIL_TRY(pg::ResultSet rows,
+          connection.exec(Statement{pg::sql_for_schema(lake.metadata_schema, kFindNamespace),
+                                    {lake.catalog_id, Param::text_array(levels), plain}}));
+  if (rows.empty()) return std::optional<NamespaceRow>();
+  DIL_TRY(NamespaceRow item, read_namespace(rows.row(0)));
+  return std::optional<NamespaceRow>(std::move(item));
+}
+
+Result<std::vector<std::string>> list_tables(pg::Connection& connection, const Lake& lake, SchemaId schema,
+                                             const PageRequest& page) {
+  return list(connection, lake, kTables, schema, page);
+}
+
+Result<std::vector<std::string>> list_views(pg::Connection& connection, const Lake& lake, SchemaId schema,
+                                            const PageRequest& page) {
+  return list(connection, lake, kViews, schema, page);
+}
+
+Result<std::optional<TableName>> find_table(pg::Connection& connection, const Lake& lake, SchemaId schema,
+                                            const std::string& name) {
+  DIL_TRY(pg::ResultSet rows,
+          connection.exec(Statement{pg::sql_for_schema(lake.metadata_schema, kFindTable), {schema, name}}));
+  if (rows.empty()) return std::optional<TableName>();
+  RowReader in(rows.row(0));
+  TableName out;
+  out.table_id = TableId(in.int64());
+  out.uuid = in.text();
+  DIL_CHECK_OK(in.status());
+  return std::optional<TableName>(std::move(out));
+}
+
+Result<std::optional<ViewRow>> find_view(pg::Connection& connection, const Lake& lake, SchemaId schema,
+                                         const std::string& name) {
+  DIL_TRY(pg::ResultSet rows,
+          connection.exec(Statement{pg::sql_for_schema(lake.metadata_schema, kFindView), {schema, name}}));
+  if (rows.empty()) return std::optional<ViewRow>();
+  RowReader in(rows.row(0));
+  ViewRow out;
+  out.view_id = ViewId(in.int64());
+  out.uuid = in.text();
+  out.begin = SnapshotId(in.int64());
+  out.begin_time_micros = in.int64();
+  out.name = in.text();
+  out.dialect = in.text();
+  out.sql = in.text();
+  out.column_aliases = in.text();
+  out.comment = in.optional_text();
+  DIL_CHECK_OK(in.status());
+  return std::optional<ViewRow>(std::move(out));
+}
+
+}  // namespace duckicelake::store

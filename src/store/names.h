@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "pg/connection.h"
+#include "store/lake.h"
+
+// Names of namespaces, tables and views as of now, looked up by name and answered with ids.
+namespace duckicelake::store {
+
+// The levels of a namespace. A DuckLake schema is one level, whatever dots it has, unless the sidecar holds levels
+// for it (a multi-level namespace made over REST).
+using Levels = std::vector<std::string>;
+
+struct NamespaceRow {
+  SchemaId schema_id;
+  std::string schema_name;  // DuckLake's
+  Levels levels;
+};
+
+// All namespaces, by levels. Schemas whose name begins with "__masked_" are left out.
+Result<std::vector<NamespaceRow>> list_namespaces(pg::Connection& connection, const Lake& lake);
+// nullopt: there is none.
+Result<std::optional<NamespaceRow>> find_namespace(pg::Connection& connection, const Lake& lake,
+                                                   const Levels& levels);
+
+// A page of names in byte order. `after` empty: from the start; limit 0: all.
+struct PageRequest {
+  std::string after;
+  std::int64_t limit = 0;
+};
+// Names of live tables; those that begin with "__mask_" are left out.
+Result<std::vector<std::string>> list_tables(pg::Connection& connection, const Lake& lake, SchemaId schema,
+                                             const PageRequest& page);
+Result<std::vector<std::string>> list_views(pg::Connection& connection, const Lake& lake, SchemaId schema,
+                                            const PageRequest& page);
+
+struct TableName {
+  TableId table_id;
+  std::string uuid;
+};
+Result<std::optional<TableName>> find_table(pg::Connection& connection, const Lake& lake, SchemaId schema,
+                                            const std::string& name);
+
+struct ViewRow {
+  ViewId view_id;
+  std::string uuid;
+  SnapshotId begin;
+  std::int64_t begin_time_micros = 0;  // of the snapshot `begin`; of the oldest one when that was expired
+  std::string name;
+  std::string dialect;
+  std::string sql;              // with DuckLake's {DUCKLAKE_CATALOG} placeholder
+  std::string column_aliases;   // "a","b" or empty
+  std::optional<std::string> comment;
+};
+Result<std::optional<ViewRow>> find_view(pg::Connection& connection, const Lake& lake, SchemaId schema,
+                                         const std::string& name);
+
+}  // namespace duckicelake::store
