@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <duckdb.h>
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace duckicelake::engine {
+
+// What a failure means when DuckDB's own kind does not settle it: bytes that do not parse when reading a
+// file, a query that does not bind when describing a view.
+struct Operation {
+  std::string what;  // shown to the caller: "reading s3://…"
+  Code fallback = Code::kInternal;
+};
+
+// The kind of a DuckDB error from its type and, for I/O, its text.
+Code classify_duckdb_error(duckdb_error_type type, std::string_view message, Code fallback);
+
+// The caller sees `operation.what` and a short reason; DuckDB's text (paths, SQL) goes to the cause.
+Error make_duckdb_error(duckdb_error_type type, std::string_view message, const Operation& operation);
+
+}  // namespace duckicelake::engine

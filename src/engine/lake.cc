@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/lake.h"
+
+#include <utility>
+
+#include "engine/database.h"
+#include "engine/object_store.h"
+#include "engine/temp_files.h"
+
+namespace duckicelake::engine {
+
+Lake::Lake(std::chrono::milliseconds timeout, std::unique_ptr<TempFolder> folder,
+           std::unique_ptr<Database> database)
+    : timeout_(timeout), folder_(std::move(folder)), database_(std::move(database)) {}
+
+Lake::~Lake() = default;
+
+Result<std::unique_ptr<Lake>> Lake::open(const EngineConfig& engine, const LakeConfig& lake,
+                                         AttachMode mode) {
+  DIL_TRY(auto api, DuckdbApi::load(engine.library_path));
+  DIL_TRY(auto folder, TempFolder::make(engine.temp_directory));
+  DatabaseConfig config{.extension_directory = engine.extension_directory,
+                        .temp_directory = folder->path(),
+                        .memory_limit_mb = engine.memory_limit_mb,
+                        .threads = engine.threads,
+                        .max_sessions = 1,
+                        .extensions = {"postgres_scanner", "ducklake"},
+                        .redacted = {lake.postgres.password}};
+  if (engine.s3) {
+    config.extensions.emplace_back("httpfs");
+    config.redacted.push_back(engine.s3->secret_key);
+    config.redacted.push_back(engine.s3->session_token);
+  }
+  DIL_TRY(auto database, Database::open(std::move(api), std::move(config)));
+  {
+    DIL_TRY(Session session, database->session(Watchdog::Clock::now() + engine.call_timeout));
+    if (engine.s3) DIL_CHECK_OK(configure_object_store(session, engine.s3));
+    DIL_CHECK_OK(attach_lake(session, lake, mode));
+  }
+  return std::unique_ptr<Lake>(
+      new Lake(engine.call_timeout, std::move(folder), std::move(database)));
+}
+
+Status Lake::run_statements(std::span<const std::string> statements) {
+  DIL_TRY(Session session, database_->session(Watchdog::Clock::now() + timeout_));
+  // A session on which a statement failed is closed, which rolls its transaction back.
+  return run_all(session, statements);
+}
+
+Status Lake::run_all(Session& session, std::span<const std::string> statements) {
+  const Operation operation{"running a statement on the lake", Code::kInvalidArgument};
+  for (const std::string& statement : statements) {
+    DIL_CHECK_OK(session.execute(statement, {}, operation));
+  }
+  return {};
+}
+
+Result<std::vector<Lake::Row>> Lake::query_text(const std::string& sql) {
+  constexpr std::size_t kMaxRows = 10'000;
+  DIL_TRY(Session session, database_->session(Watchdog::Clock::now() + timeout_));
+  DIL_TRY(Rows rows, session.query(fmt::format("SELECT COLUMNS(*)::VARCHAR FROM ({})", sql), {},
+                                   {"querying the lake", Code::kInvalidArgument}));
+  std::vector<Row> out;
+  while (true) {
+    DIL_TRY(const bool has_row, rows.next());
+    if (!has_row) return out;
+    if (out.size() == kMaxRows) return make_error(Code::kPayloadTooLarge, "too many rows");
+    Row row;
+    for (std::size_t i = 0; i < rows.column_count(); ++i) row.push_back(rows.optional_text(i));
+    out.push_back(std::move(row));
+  }
+}
+
+Status create_lake(const EngineConfig& engine, const LakeConfig& lake) {
+  if (lake.data_path.empty()) return invalid_argument("a new lake needs a data path");
+  DIL_TRY(auto opened, Lake::open(engine, lake, AttachMode::kCreateIfMissing));
+  return {};
+}
+
+}  // namespace duckicelake::engine

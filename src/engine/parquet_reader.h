@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "catalog/data_engine.h"
+#include "engine/database.h"
+
+namespace duckicelake::engine {
+
+// What a file is called in SQL. `path` names exactly one file: glob characters of a local path are escaped,
+// those of an object key are switched off for the whole instance (s3_url_compatibility_mode).
+struct FileReference {
+  std::string uri;   // as the caller knows it; for messages
+  std::string path;  // for read_parquet
+};
+
+// kInvalidArgument for another scheme than s3, s3a or s3n (and local paths, where allowed): an address of a
+// metadata row must not make the engine call arbitrary servers.
+Result<FileReference> resolve_file(const std::string& uri, bool allow_local_files);
+
+// The three reading duties of the DataEngine port, on a session that is lent to them. A file with more than
+// `max_rows` rows is kPayloadTooLarge.
+Result<std::vector<catalog::DeletedPosition>> read_position_deletes(Session& session,
+                                                                    const FileReference& file,
+                                                                    std::int64_t max_rows);
+Result<std::vector<catalog::SnapshotRun>> read_row_snapshots(Session& session,
+                                                             const FileReference& file,
+                                                             std::int64_t max_rows);
+Result<std::optional<std::int64_t>> read_min_row_id(Session& session, const FileReference& file);
+
+}  // namespace duckicelake::engine
