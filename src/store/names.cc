@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/names.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace duckicelake::store {
@@ -15,8 +16,7 @@ constexpr Sql kNamespaces =
     "SELECT s.schema_id, s.schema_name, coalesce(n.levels, ARRAY[s.schema_name::text]) AS levels "
     "FROM {schema}.ducklake_schema s LEFT JOIN duckicelake.namespace n "
     "ON n.catalog_id = $1 AND n.schema_id = s.schema_id "
-    "WHERE s.end_snapshot IS NULL AND NOT starts_with(s.schema_name, '__masked_') "
-    "ORDER BY levels COLLATE \"C\"";
+    "WHERE s.end_snapshot IS NULL AND NOT starts_with(s.schema_name, '__masked_')";
 
 // A schema that has levels in the sidecar is not reachable by its plain name: the two forms stay distinct.
 constexpr Sql kFindNamespace =
@@ -87,6 +87,8 @@ Result<std::vector<NamespaceRow>> list_namespaces(pg::Connection& connection, co
     DIL_TRY(NamespaceRow item, read_namespace(row));
     out.push_back(std::move(item));
   }
+  std::sort(out.begin(), out.end(),
+            [](const NamespaceRow& a, const NamespaceRow& b) { return a.levels < b.levels; });
   return out;
 }
 
