@@ -176,7 +176,7 @@ def duckdb_extensions() -> None:
 def croaring() -> None:
     if from_folder("croaring/"):
         return
-    cargo = client("cargo", "cargo")
+    cargo = client("cargo", "cargo-web")
     name, version = PACKAGES["crate"]
     with scratch() as folder:
         project = pathlib.Path(folder)
