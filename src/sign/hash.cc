@@ -69,6 +69,13 @@ std::string hmac_sha256(std::string_view key, std::string_view bytes) {
   return out;
 }
 
+std::string md5_base64(std::string_view bytes) {
+  std::string out(16, '\0');
+  unsigned int size = 0;
+  if (EVP_Digest(bytes.data(), bytes.size(), raw(out), &size, EVP_md5(), nullptr) != 1) return {};
+  return to_base64(out);
+}
+
 std::string sha256_hex(std::string_view bytes) { return to_hex(sha256(bytes)); }
 
 }  // namespace duckicelake::sign

@@ -15,6 +15,10 @@ std::string hmac_sha256(std::string_view key, std::string_view bytes);
 // Lower-case hex of sha256(bytes): the payload hash of SigV4.
 std::string sha256_hex(std::string_view bytes);
 
+// Base64 of MD5, for the Content-MD5 header that some S3 operations demand; no use for security.
+// Empty where libcrypto is configured without MD5.
+std::string md5_base64(std::string_view bytes);
+
 // SHA-256 of data that arrives in pieces. Not thread-safe. `finish` may be called once.
 class Sha256Stream {
  public:

@@ -44,6 +44,7 @@ TEST(Hash, MatchesPublishedDigests) {
             "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
   EXPECT_EQ(to_hex(hmac_sha256("", "")),
             "b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad");
+  EXPECT_EQ(md5_base64(""), "1B2M2Y8AsgTpgAmY7PhCfg==");
   Sha256Stream stream;
   stream.update("a");
   stream.update("");
