@@ -30,6 +30,7 @@ struct Type {
   std::int32_t scale = 0;      // decimal
   std::int32_t length = 0;     // fixed
   std::string crs;             // geometry, geography; empty = the default (OGC:CRS84)
+  std::string algorithm;       // geography; empty = the default (spherical)
   std::vector<Field> fields;   // struct: members; list: one "element"; map: "key", "value"
 
   static Type primitive(TypeKind kind);
@@ -62,7 +63,8 @@ struct Field {
 
 inline bool operator==(const Type& a, const Type& b) {
   return a.kind == b.kind && a.precision == b.precision && a.scale == b.scale &&
-         a.length == b.length && a.crs == b.crs && a.fields == b.fields;
+         a.length == b.length && a.crs == b.crs && a.algorithm == b.algorithm &&
+         a.fields == b.fields;
 }
 
 // "int", "decimal(9,2)", "fixed[16]", "geometry(srid:3857)"; nested types have no text form.
@@ -70,7 +72,7 @@ std::string primitive_to_text(const Type& type);
 // The reverse; accepts the spacing that other writers use ("decimal(9, 2)"). kInvalidArgument otherwise.
 Result<Type> parse_primitive(std::string_view text);
 
-// The lowest format version that can hold the type (nested: of all its parts).
+// The lowest format version that can hold the type (nested: of all its parts and their defaults).
 int required_format_version(const Type& type);
 
 }  // namespace duckicelake::iceberg
