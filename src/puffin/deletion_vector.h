@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -15,7 +16,8 @@ namespace duckicelake::puffin {
 using Positions = std::vector<std::int64_t>;
 
 // A deletion-vector-v1 blob (puffin-spec "deletion-vector-v1 blob type"): big-endian length, magic D1D33964,
-// portable 64-bit roaring bitmap (run-optimised), big-endian CRC-32.
+// portable 64-bit roaring bitmap (run-optimised), big-endian CRC-32. Input that is not ascending and unique
+// is put in order; positions that no file can have (negative, key above 2^31-2) are left out.
 std::string encode_deletion_vector(std::span<const std::int64_t> positions);
 // kInvalidArgument on bad length, magic, CRC, bitmap, a key above 2^31-2, or more than `max_positions`.
 Result<Positions> decode_deletion_vector(std::string_view blob, std::size_t max_positions);
