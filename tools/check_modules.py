@@ -58,7 +58,7 @@ LIBRARIES = {
     "boost/beast": ["net"],
     "libpq-fe.h": ["pg"],
     "duckdb.h": ["engine"],
-    "curl/": ["net"],
+    "curl/": ["net", "objstore"],
     "pugixml.hpp": ["objstore"],
     "CLI/": ["app"],
     "toml++/": ["app"],
