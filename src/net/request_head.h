@@ -76,7 +76,8 @@ class HeadScanner {
 // control characters, one Content-Length of digits only, Transfer-Encoding "chunked" only and never with
 // Content-Length or HTTP/1.0, exactly one Host for HTTP/1.1, one Authorization and Content-Type at most.
 // An absolute-form target is reduced to origin form and its authority replaces Host (RFC 9112 §3.2.2).
-// Pure: no I/O, no clock. On a fault `request` is unspecified.
+// Pure: no I/O, no clock. On a fault `request` is unspecified, except that the method is set when the
+// request line named one.
 std::optional<Fault> parse_request_head(std::string_view head, const HeadLimits& limits,
                                         Request& request, HeadInfo& info);
 

@@ -134,6 +134,7 @@ void Session::begin_request() {
   skipped_blank_line_ = false;
   fault_.reset();
   request_id_.clear();
+  request_.method = Method::kOther;
   request_.body.clear();
   is_head_request_ = false;
   // The first request of a connection is due at once.
@@ -180,10 +181,8 @@ bool Session::take_head() {
   limits.max_target_bytes = shared_.config.max_target_bytes;
   fault_ = parse_request_head(view.substr(0, found.end), limits, request_, info_);
   buffer_.consume(found.end);
-  if (!fault_) {
-    is_head_request_ = request_.method == Method::kHead;
-    assign_request_id();
-  }
+  is_head_request_ = request_.method == Method::kHead;
+  if (!fault_) assign_request_id();
   return true;
 }
 
