@@ -192,7 +192,9 @@ void schema_to_json(const Schema& schema, std::string& out) {
 }
 
 Result<Schema> schema_from_json(std::string_view json) {
-  DIL_TRY(json::Document document, json::Document::parse(json));
+  json::ParseLimits limits;
+  limits.max_depth = kSchemaJsonDepth;
+  DIL_TRY(json::Document document, json::Document::parse(json, limits));
   return read_schema(document.root());
 }
 

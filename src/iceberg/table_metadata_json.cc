@@ -216,6 +216,7 @@ std::string metadata_to_json(const TableMetadata& metadata) {
 Result<TableMetadata> metadata_from_json(std::string_view json) {
   json::ParseLimits limits;
   limits.max_bytes = kMaxMetadataBytes;
+  limits.max_depth = kSchemaJsonDepth;
   DIL_TRY(json::Document document, json::Document::parse(json, limits));
   DIL_TRY(json::Object object, document.root_object());
   TableMetadata metadata;

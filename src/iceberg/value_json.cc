@@ -51,7 +51,8 @@ Result<double> read_double(const json::Value& value) {
 
 Result<ValueBytes> read_float(const json::Value& value) {
   DIL_TRY(double number, read_double(value));
-  if (std::isfinite(number) && std::fabs(number) > std::numeric_limits<float>::max()) {
+  // From half a step above the largest float on, rounding gives infinity.
+  if (std::isfinite(number) && std::fabs(number) >= 0x1.ffffffp127) {
     return value.error("the number is outside the range of a float");
   }
   return value_of_float(static_cast<float>(number));
