@@ -4,6 +4,7 @@
 #include <libpq-fe.h>
 #include <poll.h>
 
+#include "pg/bound_params.h"
 #include "pg/error.h"
 #include "pg/poll.h"
 #include "pg/statement_cache.h"
@@ -139,22 +140,14 @@ Status Connection::for_each_row(const Statement& statement,
   }
   DIL_CHECK_OK(pipeline_mode(false));
   // Not prepared: planning is nothing beside the rows for which this is used.
-  std::vector<Oid> types;
-  std::vector<const char*> values;
-  std::vector<int> lengths;
-  std::vector<int> formats;
-  for (const Param& param : statement.params) {
-    types.push_back(param.type_oid());
-    values.push_back(param.bytes() ? param.bytes()->c_str() : nullptr);
-    lengths.push_back(param.bytes() ? static_cast<int>(param.bytes()->size()) : 0);
-    formats.push_back(param.is_binary() ? 1 : 0);
-  }
-  if (PQsendQueryParams(handle_.get(), std::string(statement.sql.text()).c_str(),
-                        static_cast<int>(values.size()), types.data(), values.data(),
-                        lengths.data(), formats.data(), 0) != 1 ||
+  const BoundParams bound(statement);
+  if (PQsendQueryParams(handle_.get(), std::string(statement.sql.text()).c_str(), bound.size(),
+                        bound.types.data(), bound.values.data(), bound.lengths.data(),
+                        bound.formats.data(), 0) != 1 ||
       PQsetSingleRowMode(handle_.get()) != 1) {
     return lost();
   }
+  was_single_row_ = true;
   count(Cost{1, 0, 1});
   const std::string_view what = statement.name.empty() ? "unnamed" : statement.name;
   for (;;) {

@@ -150,6 +150,7 @@ class Connection {
   CostCounters* totals_ = nullptr;
   Cost cost_;
   bool is_stale_ = false;
+  bool was_single_row_ = false;  // see run
 };
 
 }  // namespace duckicelake::pg

@@ -2,9 +2,10 @@
 // Batches of statements in libpq's pipeline mode ("Pipeline Mode" in the PostgreSQL documentation).
 #include <libpq-fe.h>
 
-#include <array>
 #include <unordered_map>
+#include <utility>
 
+#include "pg/bound_params.h"
 #include "pg/connection.h"
 #include "pg/error.h"
 #include "pg/statement_cache.h"
@@ -14,24 +15,6 @@ namespace duckicelake::pg {
 namespace {
 
 constexpr std::ptrdiff_t kOutside = -1;  // of a step that belongs to no statement of the caller
-
-// libpq's arrays for the parameters of one statement; it points into the statement.
-struct BoundParams {
-  explicit BoundParams(const Statement& statement) {
-    for (const Param& param : statement.params) {
-      types.push_back(param.type_oid());
-      values.push_back(param.bytes() ? param.bytes()->c_str() : nullptr);
-      lengths.push_back(param.bytes() ? static_cast<int>(param.bytes()->size()) : 0);
-      formats.push_back(param.is_binary() ? 1 : 0);
-    }
-  }
-  int size() const { return static_cast<int>(values.size()); }
-
-  std::vector<Oid> types;
-  std::vector<const char*> values;
-  std::vector<int> lengths;
-  std::vector<int> formats;
-};
 
 bool ended_session(const pg_result* result) {
   const char* severity = PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
@@ -77,6 +60,7 @@ struct Connection::Exchange {
   std::unordered_map<std::string, std::string> preparing;  // key -> name
   std::vector<ResultSet> results;
   std::uint64_t rows = 0;
+  int syncs = 1;               // that are still to come
   std::optional<Error> error;  // the first failure
   bool commit_sent = false;
   bool commit_done = false;
@@ -219,7 +203,10 @@ Status Connection::receive(Exchange& exchange) {
       ++exchange.next;
       continue;
     }
-    if (PQresultStatus(result.get()) == PGRES_PIPELINE_SYNC) return {};
+    if (PQresultStatus(result.get()) == PGRES_PIPELINE_SYNC) {
+      if (--exchange.syncs == 0) return {};
+      continue;
+    }
     // A broken connection may answer with its error at any place.
     if (separator_is_due) ++exchange.next;
     separator_is_due = true;
@@ -236,12 +223,25 @@ Result<std::vector<ResultSet>> Connection::run(const Statement* before,
     // Nothing was sent: the connection stays good.
     return make_error(Code::kDeadlineExceeded, "the time for this operation is over");
   }
+  // A session that has ended already is told apart here from one that ends after it was asked:
+  // nothing was sent, so nothing, a COMMIT in particular, can have happened.
+  if (!is_alive()) {
+    return connection_error("the connection to the database was lost",
+                            "the server has ended the session before the statement was sent");
+  }
   DIL_CHECK_OK(pipeline_mode(true));
   const bool began_idle = transaction_state() == TransactionState::kIdle;
 
   Exchange exchange;
   exchange.results.reserve(statements.size());
-  bool sent = before == nullptr || send(exchange, *before, kOutside);
+  // libpq 15 keeps single-row mode for the first command of a pipeline, and drops it at the second.
+  // A Sync with nothing before it is that first command.
+  bool sent = true;
+  if (std::exchange(was_single_row_, false)) {
+    exchange.syncs = 2;
+    sent = PQpipelineSync(handle_.get()) == 1;
+  }
+  sent = sent && (before == nullptr || send(exchange, *before, kOutside));
   for (std::size_t i = 0; i < statements.size(); ++i) {
     sent = sent && send(exchange, statements[i], static_cast<std::ptrdiff_t>(i));
   }
