@@ -130,7 +130,13 @@ Result<catalog::WrittenParquet> DuckdbDataEngine::write_rows(
 Result<std::vector<catalog::DataEngine::ViewColumn>> DuckdbDataEngine::describe_view(
     const std::string& schema_name, const std::string& view_name) {
   DIL_TRY(auto describer, views());
-  return describer->describe(schema_name, view_name, deadline_of(config_));
+  auto columns = describer->describe(schema_name, view_name, deadline_of(config_));
+  if (!columns && columns.error().code() != Code::kInvalidArgument) {
+    // Its PostgreSQL connections may be dead: the next call begins with fresh ones.
+    std::lock_guard lock(instances_mutex_);
+    if (views_ == describer) views_.reset();
+  }
+  return columns;
 }
 
 }  // namespace duckicelake::engine

@@ -117,7 +117,8 @@ void Database::give_back(duckdb_connection connection, bool is_reusable) {
 Error Database::error(duckdb_error_type type, std::string_view message,
                       const Operation& operation) {
   if (type == DUCKDB_ERROR_FATAL || type == DUCKDB_ERROR_INTERNAL) is_broken_ = true;
-  return make_duckdb_error(type, redact(message, config_.redacted), operation);
+  const Code code = classify_duckdb_error(type, message, operation.fallback);
+  return make_engine_error(code, redact(message, config_.redacted), operation);
 }
 
 }  // namespace duckicelake::engine

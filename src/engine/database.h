@@ -37,7 +37,11 @@ struct DatabaseConfig {
 
 class Session;
 
-// The rows of one statement, streamed. Must die before its Session. Column accessors are valid after next()
+// kAtOnce: the statement has run to its end when query() returns and its rows are in memory; needed for CALL
+// and anything that commits. kStreamed: rows are made while they are read, so memory stays bounded.
+enum class Fetch { kStreamed, kAtOnce };
+
+// The rows of one statement. Must die before its Session. Column accessors are valid after next()
 // returned true; the asked type must be the column's (BIGINT, UBIGINT, BOOLEAN, VARCHAR); the SQL casts.
 class Rows {
  public:
@@ -88,7 +92,7 @@ class Session {
   ~Session();
 
   Result<Rows> query(const std::string& sql, std::span<const Parameter> parameters,
-                     const Operation& operation);
+                     const Operation& operation, Fetch fetch = Fetch::kStreamed);
   // Runs one statement and drops its rows.
   Status execute(const std::string& sql, std::span<const Parameter> parameters,
                  const Operation& operation);

@@ -99,12 +99,10 @@ Code classify_duckdb_error(duckdb_error_type type, std::string_view message, Cod
   }
 }
 
-Error make_duckdb_error(duckdb_error_type type, std::string_view message,
-                        const Operation& operation) {
+Error make_engine_error(Code code, std::string_view cause, const Operation& operation) {
   constexpr std::size_t kMaxCause = 2000;
-  const Code code = classify_duckdb_error(type, message, operation.fallback);
   return Error(code, fmt::format("{}: {}", operation.what, short_reason(code)),
-               std::string(message.substr(0, kMaxCause)));
+               std::string(cause.substr(0, kMaxCause)));
 }
 
 }  // namespace duckicelake::engine

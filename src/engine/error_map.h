@@ -20,7 +20,8 @@ struct Operation {
 // The kind of a DuckDB error from its type and, for I/O, its text.
 Code classify_duckdb_error(duckdb_error_type type, std::string_view message, Code fallback);
 
-// The caller sees `operation.what` and a short reason; DuckDB's text (paths, SQL) goes to the cause.
-Error make_duckdb_error(duckdb_error_type type, std::string_view message, const Operation& operation);
+// The caller sees `operation.what` and a short reason for the kind; `cause` (DuckDB's text: paths, SQL) is for
+// the log.
+Error make_engine_error(Code code, std::string_view cause, const Operation& operation);
 
 }  // namespace duckicelake::engine

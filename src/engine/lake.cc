@@ -59,7 +59,7 @@ Result<std::vector<Lake::Row>> Lake::query_text(const std::string& sql) {
   constexpr std::size_t kMaxRows = 10'000;
   DIL_TRY(Session session, database_->session(Watchdog::Clock::now() + timeout_));
   DIL_TRY(Rows rows, session.query(fmt::format("SELECT COLUMNS(*)::VARCHAR FROM ({})", sql), {},
-                                   {"querying the lake", Code::kInvalidArgument}));
+                                   {"querying the lake", Code::kInvalidArgument}, Fetch::kAtOnce));
   std::vector<Row> out;
   while (true) {
     DIL_TRY(const bool has_row, rows.next());

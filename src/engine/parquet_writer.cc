@@ -42,7 +42,7 @@ Result<WrittenParquet> copy_stage(Session& session, TempFolder& folder, const Co
     const std::string sql =
         fmt::format("COPY ({}) TO {} (FORMAT parquet, FIELD_IDS {{{}}}, RETURN_STATS true)",
                     plan.select, quote_literal(file.path()), plan.field_ids);
-    DIL_TRY(Rows rows, session.query(sql, plan.parameters, plan.operation));
+    DIL_TRY(Rows rows, session.query(sql, plan.parameters, plan.operation, Fetch::kAtOnce));
     DIL_TRY(const bool has_row, rows.next());
     if (!has_row) return make_error(Code::kInternal, "{}: no result", plan.operation.what);
     // filename, count, file_size_bytes, footer_size_bytes, column_statistics, partition_keys

@@ -96,9 +96,24 @@ Status Session::check_deadline(const Operation& operation) const {
 }
 
 Result<Rows> Session::query(const std::string& sql, std::span<const Parameter> parameters,
-                            const Operation& operation) {
+                            const Operation& operation, Fetch fetch) {
   DIL_CHECK_OK(check_deadline(operation));
+  if (sql.find('\0') != std::string::npos) {
+    return invalid_argument("{}: a name holds a zero byte", operation.what);
+  }
   const DuckdbApi& functions = api();
+  duckdb_result result{};
+  const auto finish = [&](duckdb_state state) -> Result<Rows> {
+    if (state == DuckDBSuccess) return Rows(this, operation, result);
+    Error error = fail(functions.result_error_type(&result),
+                       or_empty(functions.result_error(&result)), operation);
+    functions.destroy_result(&result);
+    return error;
+  };
+  // Some of DuckLake's calls refuse to be prepared in one transaction and run in another.
+  if (parameters.empty() && fetch == Fetch::kAtOnce) {
+    return finish(functions.query(connection_, sql.c_str(), &result));
+  }
   Prepared statement(functions);
   if (functions.prepare(connection_, sql.c_str(), &statement.handle) != DuckDBSuccess) {
     const std::string message(or_empty(functions.prepare_error(statement.handle)));
@@ -110,23 +125,15 @@ Result<Rows> Session::query(const std::string& sql, std::span<const Parameter> p
                   operation);
     }
   }
-  duckdb_result result{};
-  if (functions.execute_prepared_streaming(statement.handle, &result) != DuckDBSuccess) {
-    Error error = fail(functions.result_error_type(&result),
-                       or_empty(functions.result_error(&result)), operation);
-    functions.destroy_result(&result);
-    return error;
-  }
-  return Rows(this, operation, result);
+  const auto run = fetch == Fetch::kStreamed ? functions.execute_prepared_streaming
+                                             : functions.execute_prepared;
+  return finish(run(statement.handle, &result));
 }
 
 Status Session::execute(const std::string& sql, std::span<const Parameter> parameters,
                         const Operation& operation) {
-  DIL_TRY(Rows rows, query(sql, parameters, operation));
-  while (true) {
-    DIL_TRY(const bool has_row, rows.next());
-    if (!has_row) return {};
-  }
+  DIL_TRY(Rows rows, query(sql, parameters, operation, Fetch::kAtOnce));
+  return {};
 }
 
 Rows::Rows(Session* session, Operation operation, duckdb_result result)

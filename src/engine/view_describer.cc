@@ -6,18 +6,28 @@
 #include "base/bytes.h"
 #include "engine/lake_attach.h"
 #include "engine/sql_text.h"
+#include "engine/view_guard.h"
 
 namespace duckicelake::engine {
+
+ViewDescriber::ViewDescriber(std::unique_ptr<Database> database, std::string metadata_schema,
+                             std::set<std::string> system_functions)
+    : database_(std::move(database)),
+      metadata_schema_(std::move(metadata_schema)),
+      system_functions_(std::move(system_functions)) {}
 
 Result<std::unique_ptr<ViewDescriber>> ViewDescriber::open(std::shared_ptr<const DuckdbApi> api,
                                                            DatabaseConfig config,
                                                            const LakeConfig& lake,
                                                            Deadline deadline) {
-  config.extensions = {"postgres_scanner", "ducklake"};
+  // DuckLake refuses to attach a lake on s3:// without httpfs; there are no keys for it here.
+  config.extensions = {"postgres_scanner", "httpfs", "ducklake"};
   config.redacted = {lake.postgres.password};
   DIL_TRY(auto database, Database::open(std::move(api), std::move(config)));
+  std::set<std::string> system_functions;
   {
     DIL_TRY(Session session, database->session(deadline));
+    DIL_TRY(system_functions, system_table_functions(session));
     LakeConfig without_path = lake;
     without_path.data_path.clear();  // the lake knows its own
     DIL_CHECK_OK(attach_lake(session, without_path, AttachMode::kReadOnly));
@@ -28,7 +38,8 @@ Result<std::unique_ptr<ViewDescriber>> ViewDescriber::open(std::shared_ptr<const
       DIL_CHECK_OK(session.execute(statement, {}, locking));
     }
   }
-  return std::unique_ptr<ViewDescriber>(new ViewDescriber(std::move(database)));
+  return std::unique_ptr<ViewDescriber>(new ViewDescriber(
+      std::move(database), lake.metadata_schema, std::move(system_functions)));
 }
 
 Result<std::vector<catalog::DataEngine::ViewColumn>> ViewDescriber::describe(
@@ -39,6 +50,7 @@ Result<std::vector<catalog::DataEngine::ViewColumn>> ViewDescriber::describe(
     }
   }
   DIL_TRY(Session session, database_->session(deadline));
+  DIL_CHECK_OK(check_view_functions(session, metadata_schema_, system_functions_, view_name));
   const Operation operation{fmt::format("describing the view {}.{}", schema_name, view_name),
                             Code::kInvalidArgument};
   const std::string sql =

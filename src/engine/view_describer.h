@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,8 @@ namespace duckicelake::engine {
 
 // An instance that is good for one thing: binding views of one lake. It reads PostgreSQL with the role it was
 // given (which must have read rights only: text of a view's author may reach that connection) in READ ONLY
-// transactions; local files, the network, extensions, further attachments and settings are shut off before
-// the first view is bound. Thread-safe.
+// transactions; local files, HTTP, extensions, further attachments and settings are shut off before the first
+// view is bound, and views that call table functions of consequence are refused (view_guard.h). Thread-safe.
 class ViewDescriber {
  public:
   static Result<std::unique_ptr<ViewDescriber>> open(std::shared_ptr<const DuckdbApi> api,
@@ -28,8 +29,12 @@ class ViewDescriber {
   bool is_broken() const { return database_->is_broken(); }
 
  private:
-  explicit ViewDescriber(std::unique_ptr<Database> database) : database_(std::move(database)) {}
+  ViewDescriber(std::unique_ptr<Database> database, std::string metadata_schema,
+                std::set<std::string> system_functions);
+
   std::unique_ptr<Database> database_;
+  const std::string metadata_schema_;
+  const std::set<std::string> system_functions_;
 };
 
 }  // namespace duckicelake::engine
