@@ -11,6 +11,9 @@ DEPS := $(if $(DUCKICELAKE_DEPS_DIR),$(DUCKICELAKE_DEPS_DIR),.deps)
 PYTHON := $(DEPS)/venv/bin/python
 BINARY := build/release/src/app/duckicelake
 JOBS ?= $(shell nproc)
+# Lets a clone in another folder find what this one compiled.
+export CCACHE_BASEDIR := $(CURDIR)
+export CCACHE_NOHASHDIR := 1
 
 .PHONY: help
 help: ## show these lines

@@ -37,6 +37,9 @@ LOGS = BUILD / "test-logs"
 DEPS = pathlib.Path(os.environ.get("DUCKICELAKE_DEPS_DIR") or ROOT / ".deps").resolve()
 JOBS = os.cpu_count() or 1
 SOAK = False
+RUNNING: set[subprocess.Popen] = set()
+# Lets a clone in another folder find what this one compiled.
+COMPILER_CACHE = {"CCACHE_BASEDIR": str(ROOT), "CCACHE_NOHASHDIR": "1"}
 
 
 @dataclasses.dataclass
@@ -71,22 +74,22 @@ class Run:
         """The exit code; 124 when the suite's time was up and the command was ended."""
         environment = {k: v for k, v in os.environ.items()
                        if not k.startswith("DUCKICELAKE_") or k == "DUCKICELAKE_DEPS_DIR"
-                       } | (environment or {})
+                       } | COMPILER_CACHE | (environment or {})
         with open(log or self.log, "ab") as out:
             out.write(("$ " + " ".join(map(str, words)) + "\n").encode())
             out.flush()
             process = subprocess.Popen([str(w) for w in words], cwd=ROOT, env=environment,
                                        stdin=subprocess.DEVNULL, stdout=out, stderr=out,
                                        start_new_session=True)
+            RUNNING.add(process)
             try:
                 return process.wait(max(1.0, self.deadline - time.monotonic()))
             except subprocess.TimeoutExpired:
                 out.write(b"\n-- time limit of the suite reached --\n")
-            except KeyboardInterrupt:
                 end_group(process)
-                raise
-            end_group(process)
-            return 124
+                return 124
+            finally:
+                RUNNING.discard(process)
 
 
 def end_group(process: subprocess.Popen) -> None:
@@ -98,6 +101,13 @@ def end_group(process: subprocess.Popen) -> None:
             return
         except (ProcessLookupError, subprocess.TimeoutExpired):
             continue
+
+
+def interrupted(_number, _frame) -> None:
+    """SIGINT and SIGTERM: the commands first, also those that other threads wait for."""
+    for process in list(RUNNING):
+        end_group(process)
+    raise KeyboardInterrupt
 
 
 def adopt_orphans() -> None:
@@ -244,7 +254,7 @@ def suite_asan(run: Run) -> Count:
 
 def suite_fuzz(run: Run) -> Count:
     folder = BUILD / "fuzz/tests/fuzz"
-    total = build(run, "fuzz")
+    total = build(run, "fuzz", ["tests/fuzz/all"])
     if total.failed:
         return total
     programs = sorted(p for p in folder.glob("*") if p.is_file() and os.access(p, os.X_OK)
@@ -325,6 +335,8 @@ def main(arguments: list[str]) -> int:
         return 2
     LOGS.mkdir(parents=True, exist_ok=True)
     adopt_orphans()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, interrupted)
     total, broken, began = Count(), set(), time.monotonic()
     for number, name in enumerate(names, 1):
         suite = SUITES[name]
