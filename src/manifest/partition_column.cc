@@ -65,8 +65,7 @@ std::optional<Type> sourceless_type(TransformKind kind) {
 
 Status set_type(PartitionColumn& column, const iceberg::PartitionField& field,
                 const iceberg::Field* source) {
-  if (source != nullptr &&
-      !(source->type.is_nested() && field.transform.kind == TransformKind::kVoid)) {
+  if (source != nullptr) {
     DIL_TRY(column.type, field.transform.result_type(source->type));
     if (column.type.is_primitive()) return {};
     return invalid_argument("the partition field \"{}\" is not of a primitive type", field.name);
