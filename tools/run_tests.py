@@ -78,9 +78,13 @@ class Run:
         with open(log or self.log, "ab") as out:
             out.write(("$ " + " ".join(map(str, words)) + "\n").encode())
             out.flush()
-            process = subprocess.Popen([str(w) for w in words], cwd=ROOT, env=environment,
-                                       stdin=subprocess.DEVNULL, stdout=out, stderr=out,
-                                       start_new_session=True)
+            try:
+                process = subprocess.Popen([str(w) for w in words], cwd=ROOT, env=environment,
+                                           stdin=subprocess.DEVNULL, stdout=out, stderr=out,
+                                           start_new_session=True)
+            except OSError as error:
+                out.write(f"-- cannot run {words[0]} ({error.strerror}); try `make deps`\n".encode())
+                return 127
             RUNNING.add(process)
             try:
                 return process.wait(max(1.0, self.deadline - time.monotonic()))
