@@ -52,6 +52,7 @@ Code classify_io(std::string_view message) {
   if (const int status = http_status(message); status != 0) return classify_http(status);
   if (contains_any(message, kAway)) return Code::kUnavailable;
   if (contains_any(message, kGone)) return Code::kNotFound;
+  if (contains(message, "Parquet files do not support")) return Code::kUnsupported;
   return Code::kUnavailable;
 }
 
@@ -67,6 +68,8 @@ std::string_view short_reason(Code code) {
       return "the content does not parse";
     case Code::kCommitFailed:
       return "another transaction was faster";
+    case Code::kUnsupported:
+      return "Parquet has no form for a value";
     case Code::kInvalidArgument:
       return "the statement does not bind";
     default:
