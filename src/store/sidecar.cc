@@ -33,6 +33,8 @@ constexpr Sql kTableChanges =
     "SELECT snapshot_id, is_compaction FROM duckicelake.table_change WHERE catalog_id = $1 "
     "AND table_id = $2 AND snapshot_id > $3 AND snapshot_id <= $4 ORDER BY snapshot_id";
 
+constexpr Sql kLoadVersion =
+    "SELECT version FROM duckicelake.table_state WHERE catalog_id = $1 AND table_id = $2";
 constexpr Sql kLoadState =
     "SELECT version, through_snapshot, next_file_id, revision, retired_serial, metadata_location, document, "
     "manifests, ranges, totals, inlined_keys, must_rewrite FROM duckicelake.table_state "
@@ -151,6 +153,13 @@ Result<SnapshotId> catch_up_change_index(pg::Connection& connection, const Lake&
   }
 }
 
+Result<SnapshotId> load_index_end(pg::Connection& connection, const Lake& lake) {
+  DIL_TRY(pg::ResultSet rows, connection.exec(Statement{kIndexedTo, {lake.catalog_id}}));
+  DIL_TRY(pg::Row row, rows.only_row());
+  DIL_TRY(std::int64_t indexed, row.int64(0));
+  return SnapshotId(indexed);
+}
+
 Result<std::vector<TableChange>> load_table_changes(pg::Connection& connection, const Lake& lake,
                                                     TableId table, SnapshotId after, SnapshotId through) {
   DIL_TRY(pg::ResultSet rows,
@@ -166,6 +175,14 @@ Result<std::vector<TableChange>> load_table_changes(pg::Connection& connection, 
     out.push_back(change);
   }
   return out;
+}
+
+Result<std::optional<std::int64_t>> load_table_version(pg::Connection& connection, const Lake& lake,
+                                                       TableId table) {
+  DIL_TRY(pg::ResultSet rows, connection.exec(Statement{kLoadVersion, {lake.catalog_id, table}}));
+  if (rows.empty()) return std::optional<std::int64_t>();
+  DIL_TRY(std::int64_t version, rows.row(0).int64(0));
+  return std::optional<std::int64_t>(version);
 }
 
 Result<std::optional<TableState>> load_table_state(pg::Connection& connection, const Lake& lake,

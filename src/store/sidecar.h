@@ -32,6 +32,9 @@ struct TableChange {
 // life of the catalog for all processes together. Returns the snapshot it reaches to. Its own transactions.
 Result<SnapshotId> catch_up_change_index(pg::Connection& connection, const Lake& lake);
 
+// The snapshot that the index reaches to, as the connection's transaction sees it.
+Result<SnapshotId> load_index_end(pg::Connection& connection, const Lake& lake);
+
 // The snapshots after `after` up to `through` that changed the table's data, ascending.
 Result<std::vector<TableChange>> load_table_changes(pg::Connection& connection, const Lake& lake,
                                                     TableId table, SnapshotId after, SnapshotId through);
@@ -67,6 +70,9 @@ struct TableState {
   bool must_rewrite = false;         // the next snapshot rewrites all manifests (format upgrade)
 };
 
+// The version of the newest published metadata alone; nullopt: nothing was published.
+Result<std::optional<std::int64_t>> load_table_version(pg::Connection& connection, const Lake& lake,
+                                                       TableId table);
 Result<std::optional<TableState>> load_table_state(pg::Connection& connection, const Lake& lake,
                                                    TableId table);
 Status save_table_state(pg::Connection& connection, const Lake& lake, TableId table,

@@ -56,6 +56,12 @@ constexpr Sql kInlinedDeletesOf =
 constexpr Sql kInlinedRows =
     "SELECT row_id, begin_snapshot, end_snapshot FROM {schema}.{table} ORDER BY begin_snapshot, row_id";
 
+constexpr Sql kOldestFile =
+    "SELECT min(begin_snapshot) FROM {schema}.ducklake_data_file WHERE table_id = $1 "
+    "AND end_snapshot IS NULL";
+constexpr Sql kOldestInlined =
+    "SELECT min(begin_snapshot) FROM {schema}.{table} WHERE end_snapshot IS NULL";
+
 constexpr Sql kInlinedColumns =
     "SELECT a.attname, a.atttypid = 'bytea'::regtype FROM pg_catalog.pg_attribute a "
     "JOIN pg_catalog.pg_class c ON c.oid = a.attrelid JOIN pg_catalog.pg_namespace n "
@@ -273,6 +279,24 @@ Result<std::vector<ducklake::InlinedRow>> load_inlined_rows(pg::Connection& conn
     out.push_back(inlined);
   }
   return out;
+}
+
+Result<std::optional<SnapshotId>> load_oldest_live(pg::Connection& connection, const Lake& lake,
+                                                   TableId table,
+                                                   std::span<const ducklake::InlinedTable> inlined) {
+  std::vector<Statement> statements;
+  statements.push_back({pg::sql_for_schema(lake.metadata_schema, kOldestFile), {table}});
+  for (const ducklake::InlinedTable& item : inlined) {
+    DIL_TRY(Sql sql, inlined_sql(lake, kOldestInlined, item.name));
+    statements.push_back({std::move(sql), {}, pg::Prepare::kOnce});
+  }
+  DIL_TRY(std::vector<pg::ResultSet> results, connection.batch(statements));
+  std::optional<SnapshotId> oldest;
+  for (const pg::ResultSet& rows : results) {
+    DIL_TRY(std::optional<std::int64_t> begin, rows.row(0).optional_int64(0));
+    if (begin && (!oldest || *begin < oldest->value)) oldest = SnapshotId(*begin);
+  }
+  return oldest;
 }
 
 Result<InlinedCells> load_inlined_cells(pg::Connection& connection, const Lake& lake,

@@ -65,6 +65,11 @@ Result<std::vector<ducklake::InlinedDelete>> load_inlined_deletes(
 Result<std::vector<ducklake::InlinedRow>> load_inlined_rows(pg::Connection& connection, const Lake& lake,
                                                             const ducklake::InlinedTable& table);
 
+// The smallest begin_snapshot of a data file or inlined row of the table that is live now; nullopt: it is empty.
+Result<std::optional<SnapshotId>> load_oldest_live(pg::Connection& connection, const Lake& lake,
+                                                   TableId table,
+                                                   std::span<const ducklake::InlinedTable> inlined);
+
 struct InlinedCells {
   std::vector<std::string> column_names;  // of the PostgreSQL table, without row_id, begin_ and end_snapshot
   std::vector<bool> is_bytea;

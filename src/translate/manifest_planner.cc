@@ -208,10 +208,10 @@ class Planner {
     manifest::ManifestHeader header;
     header.format_version = context_.format_version;
     header.content = content;
-    header.schema = *context_.schema;
     for (const iceberg::PartitionSpec& spec : *context_.specs) {
       if (spec.spec_id == spec_id) header.spec = spec;
     }
+    header.schema = schema_for(header.spec);
     DIL_CHECK_OK(absorb_small(header, pending, is_synthetic));
     for (std::size_t first = 0; first < pending.entries.size(); first += kMaxManifestEntries) {
       const std::size_t last = std::min(pending.entries.size(), first + kMaxManifestEntries);
@@ -225,6 +225,21 @@ class Planner {
       out_.head.manifests.push_back(std::move(head));
     }
     return {};
+  }
+
+  // The current schema, or the newest one that still has the columns that the spec names.
+  const iceberg::Schema& schema_for(const iceberg::PartitionSpec& spec) const {
+    const auto has_sources = [&](const iceberg::Schema& schema) {
+      return std::all_of(spec.fields.begin(), spec.fields.end(), [&](const iceberg::PartitionField& field) {
+        return schema.find(field.source_id) != nullptr;
+      });
+    };
+    if (!has_sources(*context_.schema)) {
+      for (auto it = context_.schemas->rbegin(); it != context_.schemas->rend(); ++it) {
+        if (has_sources(*it)) return *it;
+      }
+    }
+    return *context_.schema;
   }
 
   // Takes the youngest manifests of the group into the pending one when kMergeFanOut of a size class have come

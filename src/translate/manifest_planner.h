@@ -94,6 +94,7 @@ using ManifestReader =
 struct PlanContext {
   int format_version = 2;
   const iceberg::Schema* schema = nullptr;                       // current
+  const std::vector<iceberg::Schema>* schemas = nullptr;         // all, oldest first
   const std::vector<iceberg::PartitionSpec>* specs = nullptr;    // all
   std::string metadata_folder;                                   // absolute URI ending in '/'
   std::string unique;                                            // distinguishes names of attempts

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+#include "base/result.h"
+#include "catalog/data_engine.h"
+#include "catalog/service.h"
+#include "catalog/table_view.h"
+#include "objstore/object_store.h"
+#include "pg/pool.h"
+#include "store/lake.h"
+
+namespace duckicelake::catalog {
+
+// Decoded manifests by path, so that a rewrite or a merge need not fetch what this process wrote a moment ago.
+// Bounded by the number of entries; thread-safe.
+class ManifestCache {
+ public:
+  explicit ManifestCache(std::size_t max_entries) : max_entries_(max_entries) {}
+  std::shared_ptr<const manifest::DecodedManifest> find(const std::string& path);
+  void insert(const std::string& path, std::shared_ptr<const manifest::DecodedManifest> manifest);
+
+ private:
+  struct Item {
+    std::string path;
+    std::shared_ptr<const manifest::DecodedManifest> manifest;
+  };
+  const std::size_t max_entries_;
+  std::mutex mutex_;  // guards the three below
+  std::list<Item> order_;  // most recently used first
+  std::unordered_map<std::string, std::list<Item>::iterator> index_;
+  std::size_t entries_ = 0;
+};
+
+struct ProjectionCounters {
+  std::atomic<std::uint64_t> projections{0};
+  std::atomic<std::uint64_t> failures{0};
+  std::atomic<std::uint64_t> manifests{0};
+  std::atomic<std::uint64_t> manifest_lists{0};
+  std::atomic<std::uint64_t> metadata_files{0};
+  std::atomic<std::uint64_t> delete_files{0};
+  std::atomic<std::uint64_t> inlined_files{0};
+  std::atomic<std::uint64_t> rows_read{0};
+  std::atomic<std::uint64_t> microseconds{0};
+};
+
+// Brings the published Iceberg state of a table up to its DuckLake state. Reads in one REPEATABLE READ transaction,
+// writes all objects before it commits the sidecar rows that name them: a process that dies leaves objects nobody
+// refers to and nothing else. Processes are kept apart by a lock per table. Thread-safe.
+class Projector {
+ public:
+  struct Config {
+    int default_format_version = 2;
+    std::size_t manifest_cache_entries = 200'000;
+  };
+  Projector(Config config, const store::Lake& lake, pg::Pool& pool, objstore::ObjectStore& objects,
+            DataEngine& engine);
+
+  // A view that is current at a moment after the call. `previous` (may be null): a view of the same table to start
+  // from instead of the sidecar's rows. kNoSuchTable when the table is not live.
+  Result<std::shared_ptr<const TableView>> project(TableId table,
+                                                   std::shared_ptr<const TableView> previous,
+                                                   pg::Deadline deadline);
+
+  const ProjectionCounters& counters() const { return counters_; }
+
+ private:
+  friend class ProjectionRun;
+  const Config config_;
+  const store::Lake& lake_;
+  pg::Pool& pool_;
+  objstore::ObjectStore& objects_;
+  DataEngine& engine_;
+  ManifestCache manifests_;
+  ProjectionCounters counters_;
+};
+
+// Published timestamps are this much earlier than DuckLake's, and strictly rising: DuckDB's iceberg extension shows a
+// transaction only what is not newer than its own start by the client's clock (see ARCHITECTURE.md, "Time").
+inline constexpr std::int64_t kTimestampLeadMs = 1000;
+
+}  // namespace duckicelake::catalog

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "catalog/projection_run.h"
+#include "catalog/random_name.h"
+#include "ducklake/changes.h"
+#include "pg/transaction.h"
+
+namespace duckicelake::catalog {
+namespace {
+
+constexpr std::int64_t kTailLimit = 10'000;
+
+}  // namespace
+
+ProjectionRun::ProjectionRun(Projector& owner, pg::Connection& connection, TableId table,
+                             std::shared_ptr<const TableView> previous, From from)
+    : owner_(owner),
+      connection_(connection),
+      table_(table),
+      previous_(std::move(previous)),
+      from_(from),
+      unique_(random_name()) {}
+
+Result<std::shared_ptr<const TableView>> ProjectionRun::run() {
+  // Its own transactions: the index must reach a snapshot before the view of the database below is taken.
+  DIL_TRY(SnapshotId indexed, store::catch_up_change_index(connection_, owner_.lake_));
+  (void)indexed;
+  pg::Transaction transaction(connection_, {pg::Isolation::kRepeatableRead, pg::Access::kReadWrite});
+  DIL_TRY(pg::Connection * begun, transaction.begun());
+  (void)begun;
+  DIL_CHECK_OK(load());
+  DIL_CHECK_OK(build_definition());
+  DIL_CHECK_OK(plan_chain());
+  DIL_CHECK_OK(rebuild_gone());
+  DIL_CHECK_OK(publish());
+  if (!is_changed_ && previous_ && previous_->state().stored.version == state_.stored.version) {
+    DIL_CHECK_OK(transaction.commit());
+    return previous_->seen_at(head_.snapshot, head_.revision);
+  }
+  DIL_CHECK_OK(transaction.commit());
+  if (is_changed_) {
+    ++owner_.counters_.projections;
+    write_version_hint();
+  } else {
+    state_.stored.through = head_.snapshot;
+    state_.stored.revision = head_.revision;
+  }
+  return std::make_shared<const TableView>(table_, std::move(state_));
+}
+
+Status ProjectionRun::load() {
+  DIL_TRY(head_, store::load_head(connection_, owner_.lake_));
+  DIL_TRY(std::optional<store::TableDefinition> definition,
+          store::load_table_definition(connection_, owner_.lake_, table_));
+  if (!definition) return make_error(Code::kNoSuchTable, "the table was dropped");
+  definition_ = std::move(*definition);
+  DIL_TRY(places_, places_of(owner_.lake_, definition_.table));
+  DIL_TRY(stored_properties_, store::load_table_properties(connection_, owner_.lake_, table_));
+  DIL_CHECK_OK(load_stored());
+  DIL_CHECK_OK(load_chain());
+  return load_maintenance();
+}
+
+Status ProjectionRun::load_stored() {
+  if (from_ == From::kNothing) {
+    previous_ = nullptr;
+    return store::drop_table_state(connection_, owner_.lake_, table_);
+  }
+  DIL_TRY(std::optional<std::int64_t> version,
+          store::load_table_version(connection_, owner_.lake_, table_));
+  if (!version) {
+    previous_ = nullptr;
+    return {};
+  }
+  is_first_ = false;
+  if (previous_ && previous_->state().stored.version == *version) {
+    state_ = previous_->state();
+  } else {
+    previous_ = nullptr;
+    DIL_TRY(std::optional<store::TableState> stored,
+            store::load_table_state(connection_, owner_.lake_, table_));
+    if (!stored) return Error(Code::kCorruptData, "the table's stored state vanished");
+    DIL_TRY(std::vector<store::PublishedSnapshot> published,
+            store::load_published(connection_, owner_.lake_, table_));
+    DIL_TRY(state_, decode_state(std::move(*stored), std::move(published)));
+  }
+  old_document_ = iceberg::metadata_to_json(state_.document);
+  return {};
+}
+
+Status ProjectionRun::load_chain() {
+  const SnapshotId after = is_first_ ? SnapshotId(-1) : state_.stored.through;
+  if (!is_first_ && head_.snapshot < after) {
+    return Error(Code::kCorruptData, "the lake is older than what was published of it");
+  }
+  DIL_TRY(std::vector<store::TableChange> indexed,
+          store::load_table_changes(connection_, owner_.lake_, table_, after, head_.snapshot));
+  SnapshotId reached = after;
+  for (const store::TableChange& change : indexed) {
+    chain_.push_back({change.snapshot.value, change.is_compaction});
+    reached = change.snapshot;
+  }
+  // Snapshots that were committed between the index and this transaction's view.
+  DIL_TRY(SnapshotId index_end, store::load_index_end(connection_, owner_.lake_));
+  if (index_end < head_.snapshot) {
+    DIL_TRY(std::vector<store::ChangesRow> rows,
+            store::load_changes(connection_, owner_.lake_, index_end, kTailLimit));
+    for (const store::ChangesRow& row : rows) {
+      if (row.snapshot <= reached) continue;
+      DIL_TRY(std::vector<ducklake::Change> changes, ducklake::parse_changes(row.changes_made));
+      bool touches = false;
+      bool is_compaction = false;
+      for (const ducklake::Change& change : changes) {
+        if (change.id != table_.value || !change.touches_data()) continue;
+        touches = true;
+        is_compaction = is_compaction || change.is_compaction();
+      }
+      if (touches) chain_.push_back({row.snapshot.value, is_compaction});
+    }
+  }
+  return {};
+}
+
+Status ProjectionRun::load_maintenance() {
+  DIL_TRY(retired_, store::load_retired(connection_, owner_.lake_, definition_.table,
+                                        is_first_ ? 0 : state_.stored.retired_serial));
+  if (!is_first_ && head_.revision != state_.stored.revision) {
+    DIL_TRY(expired_, store::load_expired_published(connection_, owner_.lake_, table_));
+  }
+  return {};
+}
+
+}  // namespace duckicelake::catalog
