@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "catalog/service.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "catalog/projection.h"
+#include "catalog/table_cache.h"
+#include "catalog/view_document.h"
+
+namespace duckicelake::catalog {
+namespace {
+
+std::string display_name(const Levels& levels) {
+  std::string out;
+  for (const std::string& level : levels) {
+    if (!out.empty()) out.push_back('.');
+    out.append(level);
+  }
+  return out;
+}
+
+std::string display_name(const TableRef& table) { return display_name(table.levels) + "." + table.name; }
+
+// Levels and names may hold any character but NUL and 0x1F, which the routes take as a separator.
+std::string cache_key(const TableRef& table) {
+  std::string out;
+  for (const std::string& level : table.levels) out.append(level).push_back('\x1f');
+  out.push_back('\0');
+  out.append(table.name);
+  return out;
+}
+
+Error no_such_table(const TableRef& table) {
+  return make_error(Code::kNoSuchTable, "Table does not exist: {}", display_name(table));
+}
+
+}  // namespace
+
+struct Service::Impl {
+  Impl(Config config_in, store::Lake lake_in, pg::Pool& pool_in, objstore::ObjectStore& objects_in,
+       DataEngine& engine_in, HeadProbe::Post post)
+      : config(config_in),
+        lake(std::move(lake_in)),
+        pool(pool_in),
+        engine(engine_in),
+        probe(pool_in, lake, std::move(post)),
+        projector({config_in.default_format_version, 200'000}, lake, pool_in, objects_in, engine_in),
+        cache(config_in.max_cached_tables) {}
+
+  pg::Deadline deadline() const { return pg::deadline_after(config.request_timeout); }
+
+  template <Action A>
+  Status check(const Caller& caller, ObjectRef object) const {
+    object.catalog_id = lake.catalog_id;
+    DIL_TRY(auto allowed, authorized<A>(config.auth_mode, caller.principal, std::move(object)));
+    (void)allowed;
+    return {};
+  }
+
+  Result<store::NamespaceRow> require_namespace(pg::Connection& connection, const Levels& levels) const {
+    DIL_TRY(std::optional<store::NamespaceRow> row, store::find_namespace(connection, lake, levels));
+    if (!row) {
+      return make_error(Code::kNoSuchNamespace, "Namespace does not exist: {}", display_name(levels));
+    }
+    return std::move(*row);
+  }
+
+  // The table's id and the head at which its name was looked up.
+  Result<TableCache::Named> resolve(pg::Connection& connection, const TableRef& table,
+                                    SnapshotId looked_up_at) {
+    DIL_TRY(std::optional<store::NamespaceRow> ns, store::find_namespace(connection, lake, table.levels));
+    if (!ns || table.name.starts_with("__mask_")) return no_such_table(table);
+    DIL_TRY(std::optional<store::TableName> found,
+            store::find_table(connection, lake, ns->schema_id, table.name));
+    if (!found) return no_such_table(table);
+    TableCache::Named named{found->table_id, ns->schema_id, looked_up_at};
+    if (looked_up_at.value >= 0) cache.insert_name(cache_key(table), named);
+    return named;
+  }
+
+  bool is_current(const TableView& view, const HeadProbe::Fresh& fresh) const {
+    return view.revision() == fresh.head.revision && view.through() >= probe.last_change(view.table_id()) &&
+           view.through() <= fresh.head.snapshot;
+  }
+
+  Result<std::shared_ptr<const TableView>> current_view(const TableRef& table, const Caller& caller) {
+    const pg::Deadline until = deadline();
+    DIL_TRY(HeadProbe::Fresh fresh, probe.await_blocking(until));
+    TableCache::Named named;
+    const std::string key = cache_key(table);
+    std::optional<TableCache::Named> known = cache.find_name(key);
+    if (known && known->resolved_at >= probe.last_name_change()) {
+      named = *known;
+    } else {
+      cache.erase_name(key);
+      DIL_TRY(pg::Lease lease, pool.acquire(until));
+      DIL_TRY(named, resolve(*lease, table, fresh.head.snapshot));
+    }
+    ObjectRef object;
+    object.schema = named.schema;
+    object.table = named.table;
+    object.name = display_name(table);
+    DIL_CHECK_OK(check<Action::kLoadTable>(caller, std::move(object)));
+
+    if (!latch.enter(named.table, until)) {
+      return Error(Code::kDeadlineExceeded, "another request is still working on this table");
+    }
+    Result<std::shared_ptr<const TableView>> view = view_under_latch(named.table, fresh, until);
+    latch.leave(named.table);
+    if (!view.has_value() && view.error().code() == Code::kNoSuchTable) {
+      cache.erase_name(key);
+      return no_such_table(table);
+    }
+    return view;
+  }
+
+  Result<std::shared_ptr<const TableView>> view_under_latch(TableId table, const HeadProbe::Fresh& fresh,
+                                                            pg::Deadline until) {
+    std::shared_ptr<const TableView> known = cache.find(table);
+    if (known && is_current(*known, fresh)) {
+      ++hits;
+      return known;
+    }
+    ++misses;
+    DIL_TRY(std::shared_ptr<const TableView> view, projector.project(table, std::move(known), until));
+    cache.insert(view);
+    return view;
+  }
+
+  template <class List>
+  Result<Page> page_of(const Levels& levels, const store::PageRequest& page, List list) {
+    DIL_TRY(pg::Lease lease, pool.acquire(deadline()));
+    DIL_TRY(store::NamespaceRow ns, require_namespace(*lease, levels));
+    // One more than asked for tells whether there is another page.
+    store::PageRequest request = page;
+    if (request.limit > 0) ++request.limit;
+    DIL_TRY(std::vector<std::string> names, list(*lease, lake, ns.schema_id, request));
+    Page out;
+    if (page.limit > 0 && static_cast<std::int64_t>(names.size()) > page.limit) {
+      names.pop_back();
+      out.next = names.back();
+    }
+    out.names = std::move(names);
+    return out;
+  }
+
+  const Config config;
+  const store::Lake lake;
+  pg::Pool& pool;
+  DataEngine& engine;
+  HeadProbe probe;
+  Projector projector;
+  TableCache cache;
+  TableLatch latch;
+  std::atomic<std::uint64_t> hits{0};
+  std::atomic<std::uint64_t> misses{0};
+};
+
+Service::Service(Config config, store::Lake lake, pg::Pool& pool, objstore::ObjectStore& objects,
+                 DataEngine& engine, HeadProbe::Post post)
+    : impl_(std::make_unique<Impl>(config, std::move(lake), pool, objects, engine, std::move(post))) {}
+
+Service::~Service() = default;
+
+const std::string& Service::catalog_id() const { return impl_->lake.catalog_id; }
+HeadProbe& Service::probe() { return impl_->probe; }
+
+Result<std::vector<Levels>> Service::list_namespaces(const Caller& caller,
+                                                     const std::optional<Levels>& parent) {
+  DIL_CHECK_OK(impl_->check<Action::kListNamespaces>(caller, {}));
+  DIL_TRY(pg::Lease lease, impl_->pool.acquire(impl_->deadline()));
+  DIL_TRY(std::vector<store::NamespaceRow> rows, store::list_namespaces(*lease, impl_->lake));
+  const std::size_t depth = parent ? parent->size() : 0;
+  std::vector<Levels> out;
+  bool parent_exists = !parent;
+  for (store::NamespaceRow& row : rows) {
+    if (parent && (row.levels.size() < depth ||
+                   !std::equal(parent->begin(), parent->end(), row.levels.begin()))) {
+      continue;
+    }
+    parent_exists = true;
+    if (row.levels.size() <= depth) continue;
+    row.levels.resize(depth + 1);
+    if (out.empty() || out.back() != row.levels) out.push_back(std::move(row.levels));
+  }
+  if (!parent_exists) {
+    return make_error(Code::kNoSuchNamespace, "Namespace does not exist: {}", display_name(*parent));
+  }
+  return out;
+}
+
+Result<std::map<std::string, std::string>> Service::load_namespace(const Caller& caller,
+                                                                   const Levels& levels) {
+  DIL_TRY(pg::Lease lease, impl_->pool.acquire(impl_->deadline()));
+  DIL_TRY(store::NamespaceRow row, impl_->require_namespace(*lease, levels));
+  ObjectRef object;
+  object.schema = row.schema_id;
+  object.name = display_name(levels);
+  DIL_CHECK_OK(impl_->check<Action::kReadNamespace>(caller, std::move(object)));
+  return std::map<std::string, std::string>();
+}
+
+Result<Page> Service::list_tables(const Caller& caller, const Levels& levels,
+                                  const store::PageRequest& page) {
+  ObjectRef object;
+  object.name = display_name(levels);
+  DIL_CHECK_OK(impl_->check<Action::kListTables>(caller, std::move(object)));
+  return impl_->page_of(levels, page, store::list_tables);
+}
+
+Result<Page> Service::list_views(const Caller& caller, const Levels& levels,
+                                 const store::PageRequest& page) {
+  ObjectRef object;
+  object.name = display_name(levels);
+  DIL_CHECK_OK(impl_->check<Action::kListViews>(caller, std::move(object)));
+  return impl_->page_of(levels, page, store::list_views);
+}
+
+std::shared_ptr<const TableAnswer> Service::cached_table(const Caller& caller,
+                                                         const LoadTableRequest& request,
+                                                         const HeadProbe::Fresh& fresh) {
+  if (request.pinned_snapshot) return nullptr;
+  std::optional<TableCache::Named> named = impl_->cache.find_name(cache_key(request.table));
+  if (!named || named->resolved_at < impl_->probe.last_name_change()) return nullptr;
+  std::shared_ptr<const TableView> view = impl_->cache.find(named->table);
+  if (!view || !impl_->is_current(*view, fresh)) return nullptr;
+  ObjectRef object;
+  object.schema = named->schema;
+  object.table = named->table;
+  if (!impl_->check<Action::kLoadTable>(caller, std::move(object)).has_value()) return nullptr;
+  ++impl_->hits;
+  return view->answer(request.mode);
+}
+
+Result<std::shared_ptr<const TableAnswer>> Service::load_table(const Caller& caller,
+                                                               const LoadTableRequest& request) {
+  DIL_TRY(std::shared_ptr<const TableView> view, impl_->current_view(request.table, caller));
+  if (request.pinned_snapshot) return view->pinned_answer(request.mode, *request.pinned_snapshot);
+  return view->answer(request.mode);
+}
+
+Status Service::check_table(const Caller& caller, const TableRef& table) {
+  DIL_TRY(pg::Lease lease, impl_->pool.acquire(impl_->deadline()));
+  DIL_TRY(TableCache::Named named, impl_->resolve(*lease, table, SnapshotId(-1)));
+  ObjectRef object;
+  object.schema = named.schema;
+  object.table = named.table;
+  object.name = display_name(table);
+  return impl_->check<Action::kLoadTable>(caller, std::move(object));
+}
+
+Result<ViewAnswer> Service::load_view(const Caller& caller, const TableRef& view) {
+  DIL_TRY(pg::Lease lease, impl_->pool.acquire(impl_->deadline()));
+  DIL_TRY(store::NamespaceRow ns, impl_->require_namespace(*lease, view.levels));
+  DIL_TRY(std::optional<store::ViewRow> row,
+          store::find_view(*lease, impl_->lake, ns.schema_id, view.name));
+  if (!row || view.name.starts_with("__mask_")) {
+    return make_error(Code::kNoSuchView, "View does not exist: {}", display_name(view));
+  }
+  ObjectRef object;
+  object.schema = ns.schema_id;
+  object.view = row->view_id;
+  object.name = display_name(view);
+  DIL_CHECK_OK(impl_->check<Action::kLoadView>(caller, std::move(object)));
+  std::vector<DataEngine::ViewColumn> columns;
+  auto described = impl_->engine.describe_view(ns.schema_name, view.name);
+  if (described.has_value()) {
+    columns = std::move(*described);
+  } else if (described.error().code() != Code::kInvalidArgument) {
+    return std::move(described).error();
+  }
+  const std::string location =
+      fmt::format("{}{}/{}", impl_->lake.data_path, ns.schema_name, row->uuid);
+  ViewAnswer answer;
+  answer.metadata_location =
+      fmt::format("{}/metadata/{}.metadata.json", location, row->begin.value);
+  answer.metadata = view_document(ns, *row, location, columns);
+  return answer;
+}
+
+Status Service::check_view(const Caller& caller, const TableRef& view) {
+  DIL_TRY(pg::Lease lease, impl_->pool.acquire(impl_->deadline()));
+  DIL_TRY(store::NamespaceRow ns, impl_->require_namespace(*lease, view.levels));
+  DIL_TRY(std::optional<store::ViewRow> row,
+          store::find_view(*lease, impl_->lake, ns.schema_id, view.name));
+  if (!row || view.name.starts_with("__mask_")) {
+    return make_error(Code::kNoSuchView, "View does not exist: {}", display_name(view));
+  }
+  ObjectRef object;
+  object.schema = ns.schema_id;
+  object.view = row->view_id;
+  object.name = display_name(view);
+  return impl_->check<Action::kLoadView>(caller, std::move(object));
+}
+
+ServiceCounters Service::counters() const {
+  const ProjectionCounters& p = impl_->projector.counters();
+  ServiceCounters out;
+  out.cache_hits = impl_->hits;
+  out.cache_misses = impl_->misses;
+  out.cache_entries = impl_->cache.size();
+  out.projections = p.projections;
+  out.projection_failures = p.failures;
+  out.manifests_written = p.manifests;
+  out.manifest_lists_written = p.manifest_lists;
+  out.metadata_files_written = p.metadata_files;
+  out.delete_files_written = p.delete_files;
+  out.inlined_files_written = p.inlined_files;
+  out.rows_read = p.rows_read;
+  out.projection_seconds = static_cast<double>(p.microseconds.load()) / 1e6;
+  return out;
+}
+
+}  // namespace duckicelake::catalog
