@@ -63,7 +63,8 @@ class Loader {
     file.time.begin = row.life.begin.value;
     file.time.end = row.life.end ? row.life.end->value : kNever;
     file.time.is_in_head = is_in_head;
-    file.entry = translate::make_file_entry(row, context_.schema, context_.specs);
+    file.entry = translate::make_file_entry(row, context_.schema, context_.specs,
+                                             context_.column_begins);
     file.data_sequence_number = row.life.begin.value;
     index_.emplace(row.id.value, out_.size());
     out_.push_back(std::move(file));

@@ -41,6 +41,7 @@ struct FileLoaderContext {
   const TablePlaces& places;
   const iceberg::Schema& schema;
   const translate::SpecHistory& specs;
+  translate::ColumnBegins column_begins;
   int format_version = 2;
   std::string unique;
   objstore::ObjectStore& objects;

@@ -285,6 +285,7 @@ FileLoaderContext ProjectionRun::loader_context() {
                            places_,
                            *schema,
                            specs_,
+                           translate::column_begins(definition_.columns),
                            document.format_version,
                            unique_,
                            owner_.objects_,

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <unordered_map>
 
 #include "ducklake/rows.h"
 #include "iceberg/schema.h"
@@ -11,6 +12,10 @@
 
 namespace duckicelake::translate {
 
+// The snapshot in which each column (by id) first appeared.
+using ColumnBegins = std::unordered_map<std::int32_t, std::int64_t>;
+ColumnBegins column_begins(std::span<const ducklake::ColumnRow> columns);
+
 // A data file as a manifest entry's data_file, and the spec that its partition tuple belongs to.
 struct FileEntry {
   std::int32_t spec_id = 0;
@@ -18,9 +23,10 @@ struct FileEntry {
 };
 
 // Metrics: column_sizes for all leaves; value_counts = value_count + null_count and null_value_counts for leaves
-// that are not below a list or map; nan_value_counts 0 where contains_nan is false, omitted where unknown or true;
-// bounds exact or omitted. If any published leaf (outside lists and maps) lacks its null or value count, counts of
-// that leaf are omitted altogether and so are its bounds (case A-39). Geometry and variant leaves have no bounds.
+// that are not below a list or map; nan_value_counts 0 where contains_nan is false, omitted where unknown or true
+// (then the upper bound is omitted too: DuckDB sorts NaN above every number); bounds exact or omitted. A leaf whose
+// null or value count is unknown has no counts and no bounds (case A-39), but a column that was added after the file
+// was written counts as all null. Geometry and variant leaves have no bounds.
 //
 // Partition: identity from the stored value; year/month/day/hour from the UTC minimum and maximum of the file's stats
 // and only if both give the same value and there is no null (or all rows are null -> null); bucket from the stored
@@ -29,7 +35,7 @@ struct FileEntry {
 //
 // `first_row_id` is row_id_start when present. Paths are taken byte for byte.
 FileEntry make_file_entry(const ducklake::DataFileRow& row, const iceberg::Schema& schema,
-                          const SpecHistory& specs);
+                          const SpecHistory& specs, const ColumnBegins& begins);
 
 // The table's `schema.name-mapping.default` JSON (spec appendix C "Name mapping") as the union over all mappings;
 // list children are called "element", map children "key"/"value". Fields without a mapping get their own name.

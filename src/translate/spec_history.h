@@ -16,7 +16,7 @@ namespace duckicelake::translate {
 // A DuckLake partitioning bound to an Iceberg spec. Spec 0 is always the unpartitioned one.
 struct SpecBinding {
   std::int64_t partition_id = 0;           // ducklake_partition_info.partition_id
-  std::int32_t spec_id = 0;                // 0 when it cannot be published (a hidden source, a reset)
+  std::int32_t spec_id = 0;                // 0 when nothing of it can be published (a hidden source, a reset)
   std::vector<ducklake::PartitionColumn> columns;  // parallel to the spec's fields when spec_id != 0
 };
 
@@ -28,8 +28,10 @@ struct SpecHistory {
 
 // Extends `known` (what was published before; empty at first) by the partitionings in `infos`, oldest first.
 // A spec with equal (source, transform) fields is reused; a partition field id belongs to one (source, transform)
-// for ever. bucket on types whose DuckLake hash differs from Iceberg's (uint*, uuid, decimal, timestamp_s/_ms/_ns;
-// mapping facts §3.4) becomes void. Names: identity = the column's name then, else <col>_<transform>, made unique.
+// for ever. Fields that are no Iceberg partition fields are left out, and a partitioning of which nothing is left is
+// bound to spec 0: bucket on types whose DuckLake hash differs from Iceberg's (uint*, uuid, decimal,
+// timestamp_s/_ms/_ns, floats, boolean), a transform that Iceberg does not define for the type, and sources that are
+// hidden or lie below a list or map. Names: identity = the column's name, else <col>_<transform>, made unique.
 // `ducklake_types` gives the DuckLake type of each column id (needed for the bucket rule).
 Result<SpecHistory> extend_spec_history(SpecHistory known,
                                         std::span<const ducklake::PartitionInfo> infos,
