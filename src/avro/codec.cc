@@ -18,6 +18,8 @@ constexpr int kRawDeflate = -15;  // windowBits: no zlib header, no checksum
 // Manifests are written on the path of a query: level 3 costs a third of level 6 for a few per cent
 // more.
 constexpr int kDeflateLevel = 3;
+// fastavro makes raw deflate of a zlib stream and leaves a part of its checksum at the end.
+constexpr uInt kZlibChecksum = 4;
 constexpr int kZstdLevel = 3;
 // Refuses frames that want more window than this (2^x bytes), whatever they really hold.
 constexpr int kZstdMaxWindowLog = 26;
@@ -74,7 +76,9 @@ Result<std::string> inflate_block(std::string_view compressed, std::size_t max_b
     if (out.size() == max_bytes) return too_large(max_bytes);
     out.resize(std::min(max_bytes, out.size() * 2));
   }
-  if (stream.avail_in != 0) return invalid_argument("bytes after the end of a deflate block");
+  if (stream.avail_in > kZlibChecksum) {
+    return invalid_argument("bytes after the end of a deflate block");
+  }
   out.resize(stream.total_out);
   return out;
 }

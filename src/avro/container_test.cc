@@ -166,7 +166,7 @@ TEST(Codec, RefusesMalformedData) {
     EXPECT_EQ(decompress(codec, good, 1000).value(), plain);
     EXPECT_EQ(decompress(codec, good, plain.size()).value(), plain);
     EXPECT_FALSE(decompress(codec, good, plain.size() - 1).has_value());
-    EXPECT_FALSE(decompress(codec, good + "x", 1000).has_value()) << codec_name(codec);
+    EXPECT_FALSE(decompress(codec, good + "xxxxx", 1000).has_value()) << codec_name(codec);
     for (std::size_t n = 0; n < good.size(); ++n) {
       EXPECT_FALSE(decompress(codec, std::string_view(good).substr(0, n), 1000).has_value())
           << codec_name(codec) << ' ' << n;
@@ -178,6 +178,11 @@ TEST(Codec, RefusesMalformedData) {
 TEST(Codec, DeflateHasNoZlibHeader) {
   // 03 00 is the empty raw stream; with a header it would begin with 78.
   EXPECT_EQ(compress(Codec::kDeflate, ""), std::string("\x03\x00", 2));
+}
+
+TEST(Codec, AcceptsDeflateWithTheRestOfAZlibChecksum) {
+  EXPECT_EQ(decompress(Codec::kDeflate, compress(Codec::kDeflate, "text") + "abc", 10).value(),
+            "text");
 }
 
 TEST(Codec, SnappyBlocksEndWithTheChecksumOfThePlainBytes) {
