@@ -2,11 +2,10 @@
 """The Iceberg clients: PyIceberg and DuckDB's iceberg extension (Spark: lib/spark.py)."""
 from __future__ import annotations
 
-import duck
 from pyiceberg.catalog.rest import RestCatalog
 
 from .canon import Rows, rows_of
-from .lakes import quoted
+from .lakes import duck, quoted
 
 
 class PyIceberg:
