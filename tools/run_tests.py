@@ -311,7 +311,7 @@ class Suite(typing.NamedTuple):
 
 
 SUITES = {
-    "modules": Suite(suite_modules, 300, "module rule, headers compile alone"),
+    "modules": Suite(suite_modules, 600, "module rule, headers compile alone"),
     "format": Suite(suite_format, 120, "clang-format"),
     "build": Suite(lambda run: build(run, "release"), 1500, "build with clang 19, release"),
     "unit": Suite(suite_unit, 300, "unit tests", "build"),
