@@ -84,7 +84,9 @@ TEST(ListXml, IgnoresDoctypesAndEntities) {
   body.insert(body.find("<ListBucketResult"),
               "<!DOCTYPE x [<!ENTITY evil SYSTEM \"file:///etc/passwd\">]>");
   auto page = parse_list(body);
-  if (page.has_value()) EXPECT_EQ(page->objects[0].key, "&evil;");
+  if (page.has_value()) {
+    EXPECT_EQ(page->objects[0].key, "&evil;");
+  }
 }
 
 TEST(ErrorXml, ReadsS3AndStsErrors) {

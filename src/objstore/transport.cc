@@ -20,6 +20,10 @@ using std::chrono::milliseconds;
 constexpr milliseconds kFirstBackoff{50};
 constexpr milliseconds kLastBackoff{2000};
 constexpr std::size_t kIdleBatchChannels = 4;
+// So many failures in a row that look like an absent service make a batch give up: one object that
+// the store cannot serve must not take the others along.
+constexpr int kAwayStreak = 4;
+constexpr milliseconds kLongestPermitWait{30000};
 
 void init_curl_once() {
   static const CURLcode code = curl_global_init(CURL_GLOBAL_DEFAULT);
@@ -261,7 +265,8 @@ class Transport::Batch {
       delayed_.push_back({due, index});
       return;
     }
-    if (is_away(exchange)) is_away_ = true;
+    away_streak_ = is_away(exchange) ? away_streak_ + 1 : 0;
+    if (exchange.failure == Failure::kConnect || away_streak_ >= kAwayStreak) is_away_ = true;
     finish(exchange);
   }
 
@@ -301,6 +306,7 @@ class Transport::Batch {
   std::vector<Delayed> delayed_;
   std::size_t next_ = 0;
   std::size_t ended_ = 0;
+  int away_streak_ = 0;
   bool is_away_ = false;
 };
 
@@ -315,8 +321,8 @@ Transport::~Transport() = default;
 void Transport::run(std::span<Exchange> exchanges, RequestSigner& signer) {
   if (exchanges.empty()) return;
   bool is_batch = exchanges.size() > 1;
-  std::size_t granted =
-      state_->acquire(std::min(exchanges.size(), kBatchWidth), exchanges.front().timeout);
+  std::size_t granted = state_->acquire(std::min(exchanges.size(), kBatchWidth),
+                                        std::min(exchanges.front().timeout, kLongestPermitWait));
   if (granted == 0) {
     for (Exchange& e : exchanges) {
       e.failure = Failure::kNotStarted;
