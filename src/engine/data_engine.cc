@@ -23,6 +23,12 @@ DatabaseConfig database_config(const EngineConfig& config, const TempFolder& fol
           .redacted = {}};
 }
 
+FileScope file_scope(const EngineConfig& config) {
+  return {.allows_s3 = config.s3.has_value(),
+          .s3_prefix = config.s3 ? config.s3->scope : std::string(),
+          .allows_local = config.allow_local_files};
+}
+
 Deadline deadline_of(const EngineConfig& config) {
   return Watchdog::Clock::now() + config.call_timeout;
 }
@@ -91,7 +97,7 @@ void DuckdbDataEngine::release_idle() {
 
 Result<std::vector<catalog::DeletedPosition>> DuckdbDataEngine::read_position_deletes(
     const std::string& uri) {
-  DIL_TRY(const FileReference file, resolve_file(uri, config_.allow_local_files));
+  DIL_TRY(const FileReference file, resolve_file(uri, file_scope(config_)));
   DIL_TRY(auto database, files());
   DIL_TRY(Session session, database->session(deadline_of(config_)));
   return engine::read_position_deletes(session, file, config_.max_result_rows);
@@ -99,14 +105,14 @@ Result<std::vector<catalog::DeletedPosition>> DuckdbDataEngine::read_position_de
 
 Result<std::vector<catalog::SnapshotRun>> DuckdbDataEngine::read_row_snapshots(
     const std::string& uri) {
-  DIL_TRY(const FileReference file, resolve_file(uri, config_.allow_local_files));
+  DIL_TRY(const FileReference file, resolve_file(uri, file_scope(config_)));
   DIL_TRY(auto database, files());
   DIL_TRY(Session session, database->session(deadline_of(config_)));
   return engine::read_row_snapshots(session, file, config_.max_result_rows);
 }
 
 Result<std::optional<std::int64_t>> DuckdbDataEngine::read_min_row_id(const std::string& uri) {
-  DIL_TRY(const FileReference file, resolve_file(uri, config_.allow_local_files));
+  DIL_TRY(const FileReference file, resolve_file(uri, file_scope(config_)));
   DIL_TRY(auto database, files());
   DIL_TRY(Session session, database->session(deadline_of(config_)));
   return engine::read_min_row_id(session, file);

@@ -52,6 +52,11 @@ TEST(ErrorMap, TellsAwayFromGone) {
             Code::kNotFound);
   EXPECT_EQ(code(DUCKDB_ERROR_HTTP, "HTTP GET error (HTTP 503 Slow Down)"), Code::kUnavailable);
   EXPECT_EQ(code(DUCKDB_ERROR_HTTP, "HTTP GET error (HTTP 403 Forbidden)"), Code::kInternal);
+  EXPECT_EQ(code(DUCKDB_ERROR_HTTP, "Unable to connect to URL s3://b/k: Forbidden (HTTP code 403)"),
+            Code::kInternal);
+  EXPECT_EQ(code(DUCKDB_ERROR_IO, "Unable to connect to Postgres at \"\": FATAL:  password "
+                                  "authentication failed for user \"x\""),
+            Code::kInternal);
   EXPECT_EQ(code(DUCKDB_ERROR_IO, "Could not connect to server error for HTTP HEAD to 'x'"),
             Code::kUnavailable);
   EXPECT_EQ(code(DUCKDB_ERROR_IO, "No files found that match the pattern \"x\""), Code::kNotFound);

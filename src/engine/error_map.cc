@@ -11,13 +11,17 @@ bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-// "… (HTTP 404 Not Found)" gives 404; 0 when the text names no status.
+// "… (HTTP 404 Not Found)" and "… (HTTP code 404)" give 404; 0 when the text names no status.
 int http_status(std::string_view message) {
   constexpr std::string_view kMark = "(HTTP ";
+  constexpr std::string_view kWord = "code ";
   const std::size_t at = message.rfind(kMark);
-  if (at == std::string_view::npos || message.size() < at + kMark.size() + 3) return 0;
+  if (at == std::string_view::npos) return 0;
+  std::string_view rest = message.substr(at + kMark.size());
+  if (rest.starts_with(kWord)) rest.remove_prefix(kWord.size());
+  if (rest.size() < 3) return 0;
   int status = 0;
-  for (char c : message.substr(at + kMark.size(), 3)) {
+  for (char c : rest.substr(0, 3)) {
     if (c < '0' || c > '9') return 0;
     status = status * 10 + (c - '0');
   }
@@ -38,6 +42,11 @@ constexpr std::array<std::string_view, 11> kAway = {
     "terminating connection",    "no connection to the server",
     "the database system is",    "could not receive data from server"};
 
+// PostgreSQL answers, but not as configured: trying again does not help.
+constexpr std::array<std::string_view, 4> kRefused = {
+    "password authentication failed", "no pg_hba.conf entry", "permission denied for",
+    "FATAL:  database \""};
+
 constexpr std::array<std::string_view, 4> kGone = {
     "No files found that match the pattern", "No such file or directory", "(404", "Not Found"};
 
@@ -50,6 +59,7 @@ bool contains_any(std::string_view message, std::span<const std::string_view> pa
 
 Code classify_io(std::string_view message) {
   if (const int status = http_status(message); status != 0) return classify_http(status);
+  if (contains_any(message, kRefused)) return Code::kInternal;
   if (contains_any(message, kAway)) return Code::kUnavailable;
   if (contains_any(message, kGone)) return Code::kNotFound;
   if (contains(message, "Parquet files do not support")) return Code::kUnsupported;
@@ -68,6 +78,8 @@ std::string_view short_reason(Code code) {
       return "the content does not parse";
     case Code::kCommitFailed:
       return "another transaction was faster";
+    case Code::kAlreadyExists:
+      return "it exists already";
     case Code::kUnsupported:
       return "Parquet has no form for a value";
     case Code::kInvalidArgument:
@@ -92,6 +104,8 @@ Code classify_duckdb_error(duckdb_error_type type, std::string_view message, Cod
     case DUCKDB_ERROR_NETWORK:
     case DUCKDB_ERROR_CONNECTION:
       return classify_io(message);
+    case DUCKDB_ERROR_CATALOG:
+      return contains(message, "already exists!") ? Code::kAlreadyExists : fallback;
     case DUCKDB_ERROR_MISSING_EXTENSION:
     case DUCKDB_ERROR_AUTOLOAD:
     case DUCKDB_ERROR_FATAL:

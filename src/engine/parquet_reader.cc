@@ -126,14 +126,17 @@ void sort_and_deduplicate(std::vector<DeletedPosition>& positions) {
 
 }  // namespace
 
-Result<FileReference> resolve_file(const std::string& uri, bool allow_local_files) {
+Result<FileReference> resolve_file(const std::string& uri, const FileScope& scope) {
   if (uri.find('\0') != std::string::npos || !is_valid_utf8(uri)) {
     return invalid_argument("a file address holds bytes that are not text");
   }
   for (std::string_view scheme : {"s3://", "s3a://", "s3n://"}) {
-    if (uri.starts_with(scheme)) return FileReference{uri, uri};
+    if (!uri.starts_with(scheme)) continue;
+    std::string path = "s3://" + uri.substr(scheme.size());
+    if (scope.allows_s3 && path.starts_with(scope.s3_prefix)) return FileReference{uri, path};
+    return invalid_argument("{}: the file is not in the configured object store", uri);
   }
-  if (allow_local_files && uri.starts_with("/")) {
+  if (scope.allows_local && uri.starts_with("/")) {
     return FileReference{uri, escape_local_glob(uri)};
   }
   return invalid_argument("{}: only s3:// addresses can be read", uri);

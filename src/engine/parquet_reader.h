@@ -19,9 +19,16 @@ struct FileReference {
   std::string path;  // for read_parquet
 };
 
-// kInvalidArgument for another scheme than s3, s3a or s3n (and local paths, where allowed): an address of a
-// metadata row must not make the engine call arbitrary servers.
-Result<FileReference> resolve_file(const std::string& uri, bool allow_local_files);
+// What may be read. An address of a metadata row must not make the engine call arbitrary servers, nor carry
+// the keys to a place they are not for.
+struct FileScope {
+  bool allows_s3 = false;
+  std::string s3_prefix;  // "s3://bucket/"; empty = all of s3://
+  bool allows_local = false;
+};
+
+// kInvalidArgument for an address outside the scope; the schemes s3a and s3n mean s3.
+Result<FileReference> resolve_file(const std::string& uri, const FileScope& scope);
 
 // The three reading duties of the DataEngine port, on a session that is lent to them. A file with more than
 // `max_rows` rows is kPayloadTooLarge.

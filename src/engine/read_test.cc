@@ -258,10 +258,22 @@ TEST_F(ReadTest, RefusesOtherAddresses) {
   }
   EXPECT_EQ(failure(std::string("s3://b/a\0b", 10)), Code::kInvalidArgument);
   EXPECT_EQ(failure("s3://b/\xff"), Code::kInvalidArgument);
+  EXPECT_EQ(failure("s3://b/k"), Code::kInvalidArgument);  // no object store is configured
   EngineConfig config = test_config();
+  config.s3 = S3Config{.endpoint = "http://127.0.0.1:1",
+                       .region = "us-east-1",
+                       .access_key = "key",
+                       .secret_key = Secret("secret"),
+                       .session_token = {},
+                       .path_style = true,
+                       .scope = "s3://mine/"};
   config.allow_local_files = false;
   DuckdbDataEngine strict(config);
   EXPECT_EQ(strict.read_position_deletes("/etc/passwd").error().code(), Code::kInvalidArgument);
+  EXPECT_EQ(strict.read_position_deletes("s3://other/k").error().code(), Code::kInvalidArgument);
+  EXPECT_EQ(strict.read_position_deletes("s3://mine/k").error().code(), Code::kUnavailable);
+  EXPECT_EQ(strict.read_min_row_id("s3a://mine/k?s3_endpoint=h").error().code(),
+            Code::kUnavailable);
 }
 
 TEST_F(ReadTest, BoundsWhatAFileMayMakeItAllocate) {
