@@ -7,6 +7,7 @@ from lib.soak import SOAK
 from lib.validate import Objects, Validator
 
 NAMES = ["types_numbers", "types_decimal", "types_temporal", "types_text_bytes", "types_nested",
+         "types_timestamp_ns", "types_variant",
          "part_identity_numbers", "part_identity_others", "part_month", "part_day", "part_bucket_small",
          "part_bucket_others", "part_mixed_calendar", "part_spec_changes", "del_repeated_one_file",
          "del_updates", "del_across_files", "inl_mixed_with_files", "inl_flushed", "inl_all_types",

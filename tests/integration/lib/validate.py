@@ -9,10 +9,12 @@ from __future__ import annotations
 import dataclasses
 import functools
 import io
+import zlib
 
 import fastavro
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyiceberg.table.puffin import PuffinFile
 
 EXISTING, ADDED, DELETED = 0, 1, 2
 
@@ -171,6 +173,8 @@ class Validator:
                 target[key[0] if file["content"] == 0 else key] = entry
                 self._file(where, m, entry)
         self._deletes(where, live_data, live_deletes)
+        if m["format-version"] >= 3:
+            self._lineage(where, m, snapshot, live_data)
         self._totals(where, snapshot, live_data, live_deletes, added, removed)
         return {"data": live_data, "deletes": live_deletes}
 
@@ -236,7 +240,10 @@ class Validator:
         if size != file["file_size_in_bytes"]:
             self.say(f"{where}: {file['file_path']} has {size} bytes, listed with "
                      f"{file['file_size_in_bytes']}")
-        if size is None or file["file_format"].upper() != "PARQUET":
+        if size is None:
+            return
+        if file["file_format"].upper() == "PUFFIN":
+            self._deletion_vector(where, file)
             return
         table = self.objects.parquet(file["file_path"])
         if table.num_rows != file["record_count"]:
@@ -248,6 +255,24 @@ class Validator:
                 self.say(f"{where}: {file['file_path'].rsplit('/', 1)[-1]}: {problem}")
         else:
             self._position_deletes(where, file, table)
+
+    def _deletion_vector(self, where: str, file: dict) -> None:
+        """The blob that the entry points at, and the same one as PyIceberg finds it by the footer."""
+        raw = self.objects.bytes(file["file_path"])
+        start, size = file["content_offset"], file["content_size_in_bytes"]
+        blob = raw[start:start + size]
+        length = int.from_bytes(blob[:4], "big")
+        if len(blob) != size or length != size - 8 or blob[4:8] != bytes.fromhex("d1d33964"):
+            self.say(f"{where}: no deletion vector of {size} bytes at {start}")
+            return
+        if zlib.crc32(blob[4:-4]) != int.from_bytes(blob[-4:], "big"):
+            self.say(f"{where}: checksum of the deletion vector at {start}")
+        vectors = PuffinFile(raw).to_vector()
+        positions = vectors.get(file["referenced_data_file"])
+        if positions is None or len(positions) != file["record_count"]:
+            self.say(f"{where}: {file['record_count']} positions listed for "
+                     f"{file['referenced_data_file']}, the vectors are "
+                     f"{ {k: len(v) for k, v in vectors.items()} }")
 
     def _position_deletes(self, where: str, file: dict, table: pa.Table) -> None:
         ids = {f.name: (f.metadata or {}).get(b"PARQUET:field_id") for f in table.schema}
@@ -276,6 +301,19 @@ class Validator:
                 self.say(f"{where}: deletes lie in another partition than their data file")
             if entry.data_file["record_count"] > target.data_file["record_count"]:
                 self.say(f"{where}: more deletes than rows")
+
+    def _lineage(self, where: str, m: dict, snapshot: dict, data: dict) -> None:
+        """Row ids (specification, "Row Lineage"): every file has its first one, below next-row-id."""
+        if "first-row-id" not in snapshot or "added-rows" not in snapshot:
+            self.say(f"{where}: first-row-id or added-rows is missing")
+            return
+        if snapshot["first-row-id"] + snapshot["added-rows"] > m["next-row-id"]:
+            self.say(f"{where}: first-row-id + added-rows beyond next-row-id {m['next-row-id']}")
+        for path, entry in data.items():
+            if entry.first_row_id is None:
+                self.say(f"{where}: {path} has no first_row_id")
+            elif entry.first_row_id + entry.data_file["record_count"] > m["next-row-id"]:
+                self.say(f"{where}: rows of {path} from {entry.first_row_id} go beyond next-row-id")
 
     def _totals(self, where, snapshot, data, deletes, added, removed) -> None:
         def rows(found):
