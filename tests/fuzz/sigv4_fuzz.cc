@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Feeds client-made requests (method, path, query, headers, split at NUL) through SigV4 canonicalisation.
+// Feeds client-made requests (method, path, query, headers, split at NUL) through SigV4
+// canonicalisation.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
