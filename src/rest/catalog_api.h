@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "catalog/service.h"
+
+namespace duckicelake::rest {
+
+// The use cases as the routes see them: catalog::Service, or a fake in tests of the routes. The contract of each
+// function is that of the service's function of the same name.
+class CatalogApi {
+ public:
+  virtual ~CatalogApi() = default;
+  virtual void await_head(std::size_t thread_index, catalog::HeadProbe::Callback callback) = 0;
+  virtual std::shared_ptr<const catalog::TableAnswer> cached_table(
+      const catalog::Caller& caller, const catalog::LoadTableRequest& request,
+      const catalog::HeadProbe::Fresh& fresh) = 0;
+  virtual Result<std::shared_ptr<const catalog::TableAnswer>> load_table(
+      const catalog::Caller& caller, const catalog::LoadTableRequest& request) = 0;
+  virtual Status check_table(const catalog::Caller& caller, const catalog::TableRef& table) = 0;
+  virtual Result<std::vector<catalog::Levels>> list_namespaces(
+      const catalog::Caller& caller, const std::optional<catalog::Levels>& parent) = 0;
+  virtual Result<std::map<std::string, std::string>> load_namespace(const catalog::Caller& caller,
+                                                                    const catalog::Levels& levels) = 0;
+  virtual Result<catalog::Page> list_tables(const catalog::Caller& caller, const catalog::Levels& levels,
+                                            const store::PageRequest& page) = 0;
+  virtual Result<catalog::Page> list_views(const catalog::Caller& caller, const catalog::Levels& levels,
+                                           const store::PageRequest& page) = 0;
+  virtual Result<catalog::ViewAnswer> load_view(const catalog::Caller& caller,
+                                                const catalog::TableRef& view) = 0;
+  virtual Status check_view(const catalog::Caller& caller, const catalog::TableRef& view) = 0;
+};
+
+// `service` must outlive it.
+class ServiceCatalog final : public CatalogApi {
+ public:
+  explicit ServiceCatalog(catalog::Service& service) : service_(service) {}
+
+  void await_head(std::size_t thread_index, catalog::HeadProbe::Callback callback) override;
+  std::shared_ptr<const catalog::TableAnswer> cached_table(
+      const catalog::Caller& caller, const catalog::LoadTableRequest& request,
+      const catalog::HeadProbe::Fresh& fresh) override;
+  Result<std::shared_ptr<const catalog::TableAnswer>> load_table(
+      const catalog::Caller& caller, const catalog::LoadTableRequest& request) override;
+  Status check_table(const catalog::Caller& caller, const catalog::TableRef& table) override;
+  Result<std::vector<catalog::Levels>> list_namespaces(
+      const catalog::Caller& caller, const std::optional<catalog::Levels>& parent) override;
+  Result<std::map<std::string, std::string>> load_namespace(const catalog::Caller& caller,
+                                                            const catalog::Levels& levels) override;
+  Result<catalog::Page> list_tables(const catalog::Caller& caller, const catalog::Levels& levels,
+                                    const store::PageRequest& page) override;
+  Result<catalog::Page> list_views(const catalog::Caller& caller, const catalog::Levels& levels,
+                                   const store::PageRequest& page) override;
+  Result<catalog::ViewAnswer> load_view(const catalog::Caller& caller,
+                                        const catalog::TableRef& view) override;
+  Status check_view(const catalog::Caller& caller, const catalog::TableRef& view) override;
+
+ private:
+  catalog::Service& service_;
+};
+
+}  // namespace duckicelake::rest
