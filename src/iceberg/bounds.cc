@@ -11,11 +11,16 @@ bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xC0U) ==
 
 // Pre-condition: `bytes` is one well-formed sequence.
 char32_t decode_code_point(std::string_view bytes) {
-  auto at = [&](std::size_t i) { return static_cast<char32_t>(static_cast<unsigned char>(bytes[i])); };
+  auto at = [&](std::size_t i) {
+    return static_cast<char32_t>(static_cast<unsigned char>(bytes[i]));
+  };
   switch (bytes.size()) {
-    case 1: return at(0);
-    case 2: return (at(0) & 0x1F) << 6 | (at(1) & 0x3F);
-    case 3: return (at(0) & 0x0F) << 12 | (at(1) & 0x3F) << 6 | (at(2) & 0x3F);
+    case 1:
+      return at(0);
+    case 2:
+      return (at(0) & 0x1F) << 6 | (at(1) & 0x3F);
+    case 3:
+      return (at(0) & 0x0F) << 12 | (at(1) & 0x3F) << 6 | (at(2) & 0x3F);
     default:
       return (at(0) & 0x07) << 18 | (at(1) & 0x3F) << 12 | (at(2) & 0x3F) << 6 | (at(3) & 0x3F);
   }

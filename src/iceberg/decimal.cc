@@ -78,7 +78,8 @@ std::optional<Int128> decimal_from_bytes(std::string_view bytes) {
 }
 
 std::string decimal_to_text(Int128 unscaled, std::int32_t scale) {
-  UInt128 rest = unscaled < 0 ? ~static_cast<UInt128>(unscaled) + 1 : static_cast<UInt128>(unscaled);
+  UInt128 rest =
+      unscaled < 0 ? ~static_cast<UInt128>(unscaled) + 1 : static_cast<UInt128>(unscaled);
   std::string text;  // from the last digit to the first
   std::int32_t written = 0;
   do {

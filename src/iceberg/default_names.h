@@ -14,9 +14,9 @@ namespace duckicelake::iceberg {
 // "s_trunc_4", "x_null" (void).
 std::string default_partition_name(std::string_view column, const Transform& transform);
 
-// The default name of a field over `source`, or the first of name_2, name_3, … that is free: no other
-// field of `taken` has it, and no top-level column has it unless it is the source of an identity field.
-// A source that is not in the schema is named "field_<id>".
+// The default name of a field over `source`, or the first of name_2, name_3, … that is free: no
+// other field of `taken` has it, and no top-level column has it unless it is the source of an
+// identity field. A source that is not in the schema is named "field_<id>".
 std::string unique_partition_name(const Schema& schema, const std::vector<PartitionField>& taken,
                                   FieldId source, const Transform& transform);
 

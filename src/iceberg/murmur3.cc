@@ -19,7 +19,8 @@ std::int32_t murmur3_32(std::string_view bytes) {
     h = std::rotl(h ^ scramble(read_little_endian<std::uint32_t>(rest)), 13) * 5 + 0xE6546B64U;
   }
   std::uint32_t tail = 0;
-  for (std::size_t i = rest.size(); i-- > 0;) tail = tail << 8 | static_cast<unsigned char>(rest[i]);
+  for (std::size_t i = rest.size(); i-- > 0;)
+    tail = tail << 8 | static_cast<unsigned char>(rest[i]);
   h ^= scramble(tail);  // 0 when there is no tail
   h ^= static_cast<std::uint32_t>(bytes.size());
   h = (h ^ h >> 16) * 0x85EBCA6BU;

@@ -14,7 +14,14 @@
 namespace duckicelake::iceberg {
 
 enum class TransformKind : std::uint8_t {
-  kIdentity, kBucket, kTruncate, kYear, kMonth, kDay, kHour, kVoid,
+  kIdentity,
+  kBucket,
+  kTruncate,
+  kYear,
+  kMonth,
+  kDay,
+  kHour,
+  kVoid,
 };
 
 // A partition or sort transform (spec "Partition Transforms").
@@ -22,12 +29,13 @@ struct Transform {
   TransformKind kind = TransformKind::kIdentity;
   std::int32_t parameter = 0;  // bucket count or truncate width
 
-  std::string to_text() const;                         // "bucket[16]"
+  std::string to_text() const;  // "bucket[16]"
   static Result<Transform> parse(std::string_view text);
   // kInvalidArgument when the transform is not defined for the source type.
   Result<Type> result_type(const Type& source) const;
-  // Applies the transform to a source value; nullopt in (null) gives nullopt out, void always nullopt.
-  // bucket is murmur3 as the spec defines it; year…hour count from 1970 in UTC, floored before it.
+  // Applies the transform to a source value; nullopt in (null) gives nullopt out, void always
+  // nullopt. bucket is murmur3 as the spec defines it; year…hour count from 1970 in UTC, floored
+  // before it.
   Result<std::optional<ValueBytes>> apply(const Type& source,
                                           const std::optional<ValueBytes>& value) const;
   friend bool operator==(const Transform&, const Transform&) = default;

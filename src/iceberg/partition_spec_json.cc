@@ -32,7 +32,9 @@ Result<FieldId> read_source_id(const json::Object& object) {
     return object.value().error("the member \"source-id\" is missing");
   }
   if (several->size() > 1) {
-    return object.value().error("transforms of several columns are not supported").with_code(Code::kUnsupported);
+    return object.value()
+        .error("transforms of several columns are not supported")
+        .with_code(Code::kUnsupported);
   }
   DIL_TRY(std::int32_t id, (*several)[0].as_int32());
   return FieldId(id);

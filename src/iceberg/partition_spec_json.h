@@ -8,8 +8,9 @@
 
 namespace duckicelake::iceberg {
 
-// Spec appendix C, "Partition Specs". An absent spec-id or field-id is read as 0 (left to the server).
-// Checked here: transforms are known, names and (non-zero) field ids are unique in the spec.
+// Spec appendix C, "Partition Specs". An absent spec-id or field-id is read as 0 (left to the
+// server). Checked here: transforms are known, names and (non-zero) field ids are unique in the
+// spec.
 void write_partition_spec(json::Writer& writer, const PartitionSpec& spec);
 void write_partition_fields(json::Writer& writer, const PartitionSpec& spec);
 Result<PartitionSpec> read_partition_spec(const json::Value& value);

@@ -41,8 +41,9 @@ bool append_name(const std::vector<Field>& fields, FieldId id, std::string& name
 }
 
 std::string shown(const Field& field) {
-  return fmt::format("field {} \"{}\"", field.id.value,
-                     field.name.size() <= 64 ? field.name : fmt::format("({} bytes)", field.name.size()));
+  return fmt::format(
+      "field {} \"{}\"", field.id.value,
+      field.name.size() <= 64 ? field.name : fmt::format("({} bytes)", field.name.size()));
 }
 
 class Checker {
@@ -82,8 +83,8 @@ class Checker {
   Status check_identifier(FieldId id) const {
     auto found = identifiers_.find(id.value);
     if (found == identifiers_.end()) {
-      return invalid_argument("identifier field {} is not a required primitive outside lists and maps",
-                              id.value);
+      return invalid_argument(
+          "identifier field {} is not a required primitive outside lists and maps", id.value);
     }
     TypeKind kind = found->second->type.kind;
     if (kind == TypeKind::kFloat || kind == TypeKind::kDouble) {
@@ -118,7 +119,8 @@ class Checker {
         if (type.fields.size() != 2) return wrong("a map must have a key and a value");
         if (!type.fields[0].required) return wrong("a map key must be required");
         break;
-      default: break;
+      default:
+        break;
     }
     if (type.is_primitive() && !type.fields.empty()) return wrong("a primitive has parts");
     return {};
@@ -135,7 +137,8 @@ class Checker {
       case TypeKind::kList:
       case TypeKind::kMap:
         return invalid_argument("{}: the type cannot have a default", shown(field));
-      default: break;
+      default:
+        break;
     }
     if (!is_valid_value(field.type, *value)) {
       return invalid_argument("{}: the default is not a value of the type", shown(field));
@@ -166,7 +169,8 @@ std::string Schema::name_of(FieldId id) const {
 
 FieldId Schema::highest_field_id() const {
   FieldId highest(0);
-  visit_fields(fields, [&](const Field& field, const Field*) { highest = std::max(highest, field.id); });
+  visit_fields(fields,
+               [&](const Field& field, const Field*) { highest = std::max(highest, field.id); });
   return highest;
 }
 

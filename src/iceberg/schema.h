@@ -34,10 +34,11 @@ struct Schema {
 void visit_fields(const std::vector<Field>& fields,
                   const std::function<void(const Field&, const Field* parent)>& visit);
 
-// What every reader relies on: ids are unique, not negative and below the reserved ones (from 2147483447),
-// member names are unique in their struct, decimals and fixed have legal parameters, lists and maps their
-// parts, map keys are required, unknown is optional, defaults are valid primitives, identifier fields are
-// required primitives (no floats) outside lists and maps. kInvalidArgument otherwise, naming the field.
+// What every reader relies on: ids are unique, not negative and below the reserved ones (from
+// 2147483447), member names are unique in their struct, decimals and fixed have legal parameters,
+// lists and maps their parts, map keys are required, unknown is optional, defaults are valid
+// primitives, identifier fields are required primitives (no floats) outside lists and maps.
+// kInvalidArgument otherwise, naming the field.
 Status check_schema(const Schema& schema);
 
 // The lowest format version that can hold the schema.

@@ -139,7 +139,8 @@ void write_type(json::Writer& writer, const Type& type) {
       writer.end_object();
       return;
     }
-    default: writer.value(primitive_to_text(type));
+    default:
+      writer.value(primitive_to_text(type));
   }
 }
 

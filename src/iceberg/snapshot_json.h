@@ -11,8 +11,8 @@
 
 namespace duckicelake::iceberg {
 
-// Spec "Snapshots" and "Snapshot References". A sequence-number or summary that is absent (a snapshot from
-// before format version 2) is read as 0 and {}.
+// Spec "Snapshots" and "Snapshot References". A sequence-number or summary that is absent (a
+// snapshot from before format version 2) is read as 0 and {}.
 void write_snapshot(json::Writer& writer, const Snapshot& snapshot);
 Result<Snapshot> read_snapshot(const json::Value& value);
 void write_snapshot_ref(json::Writer& writer, const SnapshotRef& ref);

@@ -55,15 +55,17 @@ struct TableMetadata {
   friend bool operator==(const TableMetadata&, const TableMetadata&) = default;
 };
 
-// JSON codecs (spec appendix C). Absent members are omitted, never null (case A-14); explicit nulls in the
-// input count as absent, unknown members are ignored. `*_to_json` append to `out`. To read or write a part
-// of a larger document use schema_json.h, partition_spec_json.h, sort_order_json.h, snapshot_json.h.
-// Ids that a client leaves to the server are read as 0 (schema-id, spec-id, a partition field's field-id).
+// JSON codecs (spec appendix C). Absent members are omitted, never null (case A-14); explicit nulls
+// in the input count as absent, unknown members are ignored. `*_to_json` append to `out`. To read
+// or write a part of a larger document use schema_json.h, partition_spec_json.h, sort_order_json.h,
+// snapshot_json.h. Ids that a client leaves to the server are read as 0 (schema-id, spec-id, a
+// partition field's field-id).
 void schema_to_json(const Schema& schema, std::string& out);
 Result<Schema> schema_from_json(std::string_view json);
 void partition_spec_to_json(const PartitionSpec& spec, std::string& out);
 Result<PartitionSpec> partition_spec_from_json(std::string_view json);
-void partition_fields_to_json(const PartitionSpec& spec, std::string& out);  // the "fields" array alone
+void partition_fields_to_json(const PartitionSpec& spec,
+                              std::string& out);  // the "fields" array alone
 void sort_order_to_json(const SortOrder& order, std::string& out);
 Result<SortOrder> sort_order_from_json(std::string_view json);
 void snapshot_to_json(const Snapshot& snapshot, std::string& out);
@@ -74,19 +76,20 @@ Result<SnapshotRef> snapshot_ref_from_json(std::string_view json);
 // The metadata document. Writing 1,000 snapshots must be linear and allocation-lean.
 std::string metadata_to_json(const TableMetadata& metadata);
 
-// The document in three parts so that a growing table need not be written anew: `head` up to and including
-// `"snapshots":[`, then the snapshot objects joined by ',', then `tail` from `]` on. The snapshots of
-// `metadata` are ignored here.
+// The document in three parts so that a growing table need not be written anew: `head` up to and
+// including
+// `"snapshots":[`, then the snapshot objects joined by ',', then `tail` from `]` on. The snapshots
+// of `metadata` are ignored here.
 struct MetadataFrame {
   std::string head;
   std::string tail;
 };
 MetadataFrame metadata_frame_to_json(const TableMetadata& metadata);
 
-// Validates as the readers do: referenced ids exist, refs name snapshots, current = main, and so on.
-// kInvalidArgument with the path of the member; kUnsupported for format versions other than 2 and 3 and for
-// encryption keys (their loss in a later write would make the table unreadable). `main` is added to `refs`
-// when only current-snapshot-id is given; -1 there counts as absent.
+// Validates as the readers do: referenced ids exist, refs name snapshots, current = main, and so
+// on. kInvalidArgument with the path of the member; kUnsupported for format versions other than 2
+// and 3 and for encryption keys (their loss in a later write would make the table unreadable).
+// `main` is added to `refs` when only current-snapshot-id is given; -1 there counts as absent.
 Result<TableMetadata> metadata_from_json(std::string_view json);
 
 // The rules that metadata_from_json holds its result to, for metadata made in memory.

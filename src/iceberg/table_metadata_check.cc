@@ -27,7 +27,8 @@ Status check_source(const FieldMap& sources, FieldId id, const Transform& transf
   if (transform.kind == TransformKind::kVoid) return {};  // its source may be dropped
   auto found = sources.find(id.value);
   if (found == sources.end()) {
-    return invalid_argument("{}: source-id {} is not a column of the current schema", what, id.value);
+    return invalid_argument("{}: source-id {} is not a column of the current schema", what,
+                            id.value);
   }
   auto type = transform.result_type(found->second->type);
   if (!type.has_value()) return invalid_argument("{}: {}", what, type.error().message());
@@ -70,7 +71,8 @@ Status check_schemas(const TableMetadata& metadata) {
     }
   }
   if (!ids.contains(metadata.current_schema_id)) {
-    return invalid_argument("current-schema-id: schema {} is not listed", metadata.current_schema_id);
+    return invalid_argument("current-schema-id: schema {} is not listed",
+                            metadata.current_schema_id);
   }
   for (const Snapshot& snapshot : metadata.snapshots) {
     if (snapshot.schema_id.has_value() && !ids.contains(*snapshot.schema_id)) {
@@ -88,7 +90,8 @@ Status check_specs(const TableMetadata& metadata, const FieldMap& sources) {
       return invalid_argument("partition-specs: spec-id {} is used twice", spec.spec_id);
     }
     for (const PartitionField& field : spec.fields) {
-      std::string what = fmt::format("partition-specs: spec {}, field {}", spec.spec_id, field.field_id);
+      std::string what =
+          fmt::format("partition-specs: spec {}, field {}", spec.spec_id, field.field_id);
       if (field.field_id < 1) return invalid_argument("{}: the field-id is missing", what);
       if (field.field_id > metadata.last_partition_id) {
         return invalid_argument("{}: above last-partition-id {}", what, metadata.last_partition_id);
@@ -131,7 +134,8 @@ Status check_refs(const TableMetadata& metadata) {
       return invalid_argument("snapshots: snapshot-id {} is used twice", snapshot.snapshot_id);
     }
     if (snapshot.sequence_number > metadata.last_sequence_number) {
-      return invalid_argument("last-sequence-number: below that of snapshot {}", snapshot.snapshot_id);
+      return invalid_argument("last-sequence-number: below that of snapshot {}",
+                              snapshot.snapshot_id);
     }
   }
   for (const auto& [name, ref] : metadata.refs) {
@@ -142,7 +146,8 @@ Status check_refs(const TableMetadata& metadata) {
   }
   auto main = metadata.refs.find("main");
   if (metadata.current_snapshot_id.has_value() != (main != metadata.refs.end())) {
-    return invalid_argument("current-snapshot-id: it and refs.main must both be there or both be absent");
+    return invalid_argument(
+        "current-snapshot-id: it and refs.main must both be there or both be absent");
   }
   if (main == metadata.refs.end()) return {};
   if (main->second.type != RefType::kBranch) return invalid_argument("refs.main: not a branch");
@@ -154,7 +159,8 @@ Status check_refs(const TableMetadata& metadata) {
 }
 
 template <class Entry>
-Status check_log(std::string_view name, const std::vector<Entry>& log, std::int64_t last_updated_ms) {
+Status check_log(std::string_view name, const std::vector<Entry>& log,
+                 std::int64_t last_updated_ms) {
   auto after = [](std::int64_t a, std::int64_t b) { return a > b && a - kClockSkewMs > b; };
   for (std::size_t i = 0; i < log.size(); ++i) {
     if (log[i].timestamp_ms < 0) return invalid_argument("{}[{}]: the time is negative", name, i);

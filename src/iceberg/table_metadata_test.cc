@@ -32,7 +32,8 @@ Snapshot snapshot(std::int64_t id, std::optional<std::int64_t> parent) {
   s.sequence_number = id;
   s.timestamp_ms = 1700000000000 + id * 1000;
   s.manifest_list = fmt::format("s3://lake/sales/orders/metadata/snap-{}.avro", id);
-  s.summary = {{"operation", "append"}, {"added-data-files", "1"}, {"total-records", std::to_string(id)}};
+  s.summary = {
+      {"operation", "append"}, {"added-data-files", "1"}, {"total-records", std::to_string(id)}};
   s.schema_id = 0;
   return s;
 }
@@ -44,7 +45,8 @@ TableMetadata empty_table() {
   m.last_updated_ms = 1700000000000;
   m.last_column_id = 3;
   Schema schema;
-  schema.fields = {field(1, "id", "long", true), field(2, "ts", "timestamptz"), field(3, "größe \"x\"", "string")};
+  schema.fields = {field(1, "id", "long", true), field(2, "ts", "timestamptz"),
+                   field(3, "größe \"x\"", "string")};
   m.schemas = {schema};
   m.partition_specs = {PartitionSpec{}};
   m.sort_orders = {SortOrder{}};
@@ -82,11 +84,11 @@ TableMetadata evolved_table() {
   props.type = Type::map(field(8, "", "string"), field(9, "", "double"));
   Field point = field(10, "point", "int");
   point.type = Type::structure({field(11, "x", "double", true), field(12, "when", "date")});
-  second.fields.insert(second.fields.end(), {tags, props, point, field(13, "raw", "fixed[16]"),
-                                             field(14, "key", "uuid"), field(15, "blob", "binary"),
-                                             field(16, "clock", "time"), field(17, "flag", "boolean"),
-                                             field(18, "small", "int"), field(19, "ratio", "float"),
-                                             field(20, "plain", "timestamp")});
+  second.fields.insert(
+      second.fields.end(),
+      {tags, props, point, field(13, "raw", "fixed[16]"), field(14, "key", "uuid"),
+       field(15, "blob", "binary"), field(16, "clock", "time"), field(17, "flag", "boolean"),
+       field(18, "small", "int"), field(19, "ratio", "float"), field(20, "plain", "timestamp")});
   second.fields[0].doc = "the id";
   second.identifier_field_ids = {FieldId(1)};
   m.schemas.push_back(second);
@@ -104,8 +106,9 @@ TableMetadata evolved_table() {
   m.last_partition_id = 1004;
   SortOrder order;
   order.order_id = 1;
-  order.fields = {{FieldId(1), {}, SortDirection::kAscending, NullOrder::kNullsFirst},
-                  {FieldId(2), *Transform::parse("hour"), SortDirection::kDescending, NullOrder::kNullsLast}};
+  order.fields = {
+      {FieldId(1), {}, SortDirection::kAscending, NullOrder::kNullsFirst},
+      {FieldId(2), *Transform::parse("hour"), SortDirection::kDescending, NullOrder::kNullsLast}};
   m.sort_orders.push_back(order);
   m.default_sort_order_id = 1;
   add_history(m, 5);
@@ -120,8 +123,10 @@ TableMetadata evolved_table() {
   branch.min_snapshots_to_keep = 2;
   branch.max_snapshot_age_ms = 1000;
   m.refs["audit"] = branch;
-  m.statistics = {R"({"snapshot-id":5,"statistics-path":"s3://lake/sales/orders/metadata/5.puffin","file-size-in-bytes":413,"file-footer-size-in-bytes":42,"blob-metadata":[{"type":"apache-datasketches-theta-v1","snapshot-id":5,"sequence-number":5,"fields":[1],"properties":{"ndv":"3"}}]})"};
-  m.partition_statistics = {R"({"snapshot-id":5,"statistics-path":"s3://lake/sales/orders/metadata/5.parquet","file-size-in-bytes":43})"};
+  m.statistics = {
+      R"({"snapshot-id":5,"statistics-path":"s3://lake/sales/orders/metadata/5.puffin","file-size-in-bytes":413,"file-footer-size-in-bytes":42,"blob-metadata":[{"type":"apache-datasketches-theta-v1","snapshot-id":5,"sequence-number":5,"fields":[1],"properties":{"ndv":"3"}}]})"};
+  m.partition_statistics = {
+      R"({"snapshot-id":5,"statistics-path":"s3://lake/sales/orders/metadata/5.parquet","file-size-in-bytes":43})"};
   m.metadata_log = {{1700000001000, "s3://lake/sales/orders/metadata/v1.metadata.json"},
                     {1700000002000, "s3://lake/sales/orders/metadata/v2.metadata.json"}};
   return m;
@@ -136,7 +141,8 @@ TableMetadata version_three_table() {
   third.fields.back().initial_default = value_of_int(-7);
   third.fields.back().write_default = value_of_int(8);
   third.fields.push_back(field(22, "price", "decimal(9,2)"));
-  third.fields.back().initial_default = *value_from_json_text(third.fields.back().type, "\"14.20\"");
+  third.fields.back().initial_default =
+      *value_from_json_text(third.fields.back().type, "\"14.20\"");
   third.fields.push_back(field(23, "since", "timestamptz"));
   third.fields.back().write_default =
       *value_from_json_text(third.fields.back().type, "\"2017-11-16T22:31:08.000001+00:00\"");
@@ -170,7 +176,8 @@ TEST(TableMetadata, RoundTrips) {
     ASSERT_TRUE(again.has_value()) << again.error().message();
     EXPECT_EQ(*again, m);
     EXPECT_EQ(metadata_to_json(*again), json);
-    EXPECT_THAT(json, ::testing::Not(HasSubstr("null,"))) << "absent members are omitted (case A-14)";
+    EXPECT_THAT(json, ::testing::Not(HasSubstr("null,")))
+        << "absent members are omitted (case A-14)";
   }
 }
 
@@ -195,7 +202,8 @@ TEST(TableMetadata, MatchesTheGoldenDocuments) {
   const std::pair<const char*, TableMetadata> tables[] = {
       {"empty", empty_table()}, {"evolved", evolved_table()}, {"version3", version_three_table()}};
   for (const auto& [name, metadata] : tables) {
-    std::string path = fmt::format("{}/tests/golden/metadata/{}.metadata.json", DIL_SOURCE_DIR, name);
+    std::string path =
+        fmt::format("{}/tests/golden/metadata/{}.metadata.json", DIL_SOURCE_DIR, name);
     if (std::getenv("DIL_UPDATE_GOLDEN") != nullptr) {
       std::ofstream(path) << metadata_to_json(metadata) << '\n';
     }
@@ -214,7 +222,8 @@ TEST(TableMetadata, WritesAThousandSnapshotsInLinearTime) {
     for (int i = 0; i < 3; ++i) {
       auto start = std::chrono::steady_clock::now();
       EXPECT_GT(metadata_to_json(m).size(), static_cast<std::size_t>(count) * 200);
-      best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start));
+      best =
+          std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start));
     }
     return best.count();
   };
@@ -226,8 +235,9 @@ TEST(TableMetadata, WritesAThousandSnapshotsInLinearTime) {
 
 TEST(TableMetadata, ReadsWhatOtherWritersLeaveOutOrSetToNull) {  // case A-14
   std::string json = metadata_to_json(empty_table());
-  json = replaced(json, "\"properties\":{\"comment\":\"line\\nbreak\",\"gc.enabled\":\"false\"}",
-                  "\"properties\":null,\"current-snapshot-id\":-1,\"next-row-id\":null,\"encryption-keys\":[]");
+  json = replaced(
+      json, "\"properties\":{\"comment\":\"line\\nbreak\",\"gc.enabled\":\"false\"}",
+      "\"properties\":null,\"current-snapshot-id\":-1,\"next-row-id\":null,\"encryption-keys\":[]");
   json = replaced(json, "\"refs\":{}", "\"refs\":null");
   json = replaced(json, "\"snapshots\":[]", "\"snapshots\":null,\"schema\":{\"anything\":1}");
   json = replaced(json, "\"statistics\":[]", "\"statistics\":null");
@@ -243,14 +253,16 @@ TEST(TableMetadata, AddsMainWhenOnlyTheCurrentSnapshotIsGiven) {
   TableMetadata m = empty_table();
   add_history(m, 2);
   std::string json = metadata_to_json(m);
-  json = replaced(json, "\"refs\":{\"main\":{\"snapshot-id\":2,\"type\":\"branch\"}}", "\"refs\":{}");
+  json =
+      replaced(json, "\"refs\":{\"main\":{\"snapshot-id\":2,\"type\":\"branch\"}}", "\"refs\":{}");
   auto again = metadata_from_json(json);
   ASSERT_TRUE(again.has_value()) << again.error().message();
   EXPECT_EQ(*again, m);
 }
 
 TEST(TableMetadata, ReadsSnapshotsFromBeforeVersionTwo) {
-  auto s = snapshot_from_json(R"({"snapshot-id":3051729675574597004,"timestamp-ms":1515100955770,"parent-snapshot-id":null,"summary":{"operation":"append","x":null},"manifest-list":"s3://b/wh/s1.avro"})");
+  auto s = snapshot_from_json(
+      R"({"snapshot-id":3051729675574597004,"timestamp-ms":1515100955770,"parent-snapshot-id":null,"summary":{"operation":"append","x":null},"manifest-list":"s3://b/wh/s1.avro"})");
   ASSERT_TRUE(s.has_value());
   EXPECT_EQ(s->snapshot_id, 3051729675574597004);
   EXPECT_EQ(s->sequence_number, 0);
@@ -259,15 +271,17 @@ TEST(TableMetadata, ReadsSnapshotsFromBeforeVersionTwo) {
 }
 
 TEST(TableMetadata, RefusesSnapshotsAndRefsThatContradictThemselves) {
-  for (std::string_view bad :
-       {R"({"timestamp-ms":1,"manifest-list":"x"})", R"({"snapshot-id":1,"manifest-list":"x"})",
-        R"({"snapshot-id":1,"timestamp-ms":1})", R"({"snapshot-id":1,"timestamp-ms":1,"manifests":["x"]})",
-        R"({"snapshot-id":-1,"timestamp-ms":1,"manifest-list":"x"})",
-        R"({"snapshot-id":9223372036854775808,"timestamp-ms":1,"manifest-list":"x"})",
-        R"({"snapshot-id":1.0,"timestamp-ms":1,"manifest-list":"x"})",
-        R"({"snapshot-id":1,"timestamp-ms":1,"manifest-list":"x","summary":{"operation":1}})",
-        R"({"snapshot-id":1,"timestamp-ms":1,"manifest-list":"x","first-row-id":0})",
-        R"({"snapshot-id":1,"timestamp-ms":1,"manifest-list":"x","first-row-id":0,"added-rows":-1})"}) {
+  for (
+      std::string_view bad :
+      {R"({"timestamp-ms":1,"manifest-list":"x"})", R"({"snapshot-id":1,"manifest-list":"x"})",
+       R"({"snapshot-id":1,"timestamp-ms":1})",
+       R"({"snapshot-id":1,"timestamp-ms":1,"manifests":["x"]})",
+       R"({"snapshot-id":-1,"timestamp-ms":1,"manifest-list":"x"})",
+       R"({"snapshot-id":9223372036854775808,"timestamp-ms":1,"manifest-list":"x"})",
+       R"({"snapshot-id":1.0,"timestamp-ms":1,"manifest-list":"x"})",
+       R"({"snapshot-id":1,"timestamp-ms":1,"manifest-list":"x","summary":{"operation":1}})",
+       R"({"snapshot-id":1,"timestamp-ms":1,"manifest-list":"x","first-row-id":0})",
+       R"({"snapshot-id":1,"timestamp-ms":1,"manifest-list":"x","first-row-id":0,"added-rows":-1})"}) {
     EXPECT_FALSE(snapshot_from_json(bad).has_value()) << bad;
   }
   for (std::string_view bad :
@@ -278,7 +292,8 @@ TEST(TableMetadata, RefusesSnapshotsAndRefsThatContradictThemselves) {
         R"({"snapshot-id":1,"type":"tag","max-ref-age-ms":-1})"}) {
     EXPECT_FALSE(snapshot_ref_from_json(bad).has_value()) << bad;
   }
-  EXPECT_EQ(snapshot_ref_from_json(R"({"snapshot-id":1,"type":"tag","max-ref-age-ms":5,"min-snapshots-to-keep":null})")
+  EXPECT_EQ(snapshot_ref_from_json(
+                R"({"snapshot-id":1,"type":"tag","max-ref-age-ms":5,"min-snapshots-to-keep":null})")
                 ->max_ref_age_ms,
             5);
 }
@@ -307,26 +322,37 @@ TEST(TableMetadata, RefusesDocumentsThatReadersWouldRefuse) {
            {"\"spec-id\":1", "\"spec-id\":0", "used twice"},
            {"\"field-id\":1000,", "", "field-id is missing"},
            {"\"last-partition-id\":1004", "\"last-partition-id\":1003", "last-partition-id"},
-           {"\"source-id\":2,\"field-id\":1000", "\"source-id\":99,\"field-id\":1000", "source-id 99"},
-           {"\"source-id\":2,\"field-id\":1000", "\"source-id\":6,\"field-id\":1000", "source-id 6"},
-           {"\"source-id\":2,\"field-id\":1000", "\"source-id\":1,\"field-id\":1000", "day is not defined for long"},
+           {"\"source-id\":2,\"field-id\":1000", "\"source-id\":99,\"field-id\":1000",
+            "source-id 99"},
+           {"\"source-id\":2,\"field-id\":1000", "\"source-id\":6,\"field-id\":1000",
+            "source-id 6"},
+           {"\"source-id\":2,\"field-id\":1000", "\"source-id\":1,\"field-id\":1000",
+            "day is not defined for long"},
            {"\"default-sort-order-id\":1", "\"default-sort-order-id\":2", "order 2 is not listed"},
-           {"\"transform\":\"hour\",\"source-id\":2", "\"transform\":\"hour\",\"source-id\":3", "hour is not defined"},
+           {"\"transform\":\"hour\",\"source-id\":2", "\"transform\":\"hour\",\"source-id\":3",
+            "hour is not defined"},
            {"\"current-snapshot-id\":5", "\"current-snapshot-id\":4", "differs from refs.main"},
            {"\"current-snapshot-id\":5,", "", "refs.main"},
-           {"\"main\":{\"snapshot-id\":5,\"type\":\"branch\"", "\"main\":{\"snapshot-id\":5,\"type\":\"tag\"", "refs.main: not a branch"},
-           {"\"audit\":{\"snapshot-id\":3", "\"audit\":{\"snapshot-id\":9", "snapshot 9 is not listed"},
+           {"\"main\":{\"snapshot-id\":5,\"type\":\"branch\"",
+            "\"main\":{\"snapshot-id\":5,\"type\":\"tag\"", "refs.main: not a branch"},
+           {"\"audit\":{\"snapshot-id\":3", "\"audit\":{\"snapshot-id\":9",
+            "snapshot 9 is not listed"},
            {"\"snapshot-id\":4,\"parent", "\"snapshot-id\":3,\"parent", "used twice"},
            {"\"schema-id\":1}]", "\"schema-id\":8}]", "schema 8"},
            {"\"statistics\":[{\"snapshot-id\":5,", "\"statistics\":[{", "statistics[0]"},
-           {"\"last-updated-ms\":1700000005000", "\"last-updated-ms\":1600000005000", "last-updated-ms"},
-           {"\"timestamp-ms\":1700000001000,\"metadata-file\"", "\"timestamp-ms\":1700009001000,\"metadata-file\"", "metadata-log[1]"},
+           {"\"last-updated-ms\":1700000005000", "\"last-updated-ms\":1600000005000",
+            "last-updated-ms"},
+           {"\"timestamp-ms\":1700000001000,\"metadata-file\"",
+            "\"timestamp-ms\":1700009001000,\"metadata-file\"", "metadata-log[1]"},
            {"\"properties\":{", "\"properties\":{\"n\":1,", "properties.n: expected a string"},
            {"\"type\":\"timestamptz\"", "\"type\":\"timestamptz_ns\"", "needs format version 3"},
            {"\"properties\":{", "\"encryption-keys\":[{}],\"properties\":{", "encryption-keys"}}) {
-    EXPECT_THAT(read_failure(replaced(good, c.from, c.to)), HasSubstr(c.message)) << c.from << " -> " << c.to;
+    EXPECT_THAT(read_failure(replaced(good, c.from, c.to)), HasSubstr(c.message))
+        << c.from << " -> " << c.to;
   }
-  EXPECT_EQ(metadata_from_json(replaced(good, "\"format-version\":2", "\"format-version\":1")).error().code(),
+  EXPECT_EQ(metadata_from_json(replaced(good, "\"format-version\":2", "\"format-version\":1"))
+                .error()
+                .code(),
             Code::kUnsupported);
 }
 
@@ -340,7 +366,8 @@ TEST(TableMetadata, RefusesEveryPrefixAndSurvivesEveryFlippedByte) {
       std::string bad = good;
       bad[i] = c;
       auto m = metadata_from_json(bad);
-      if (m.has_value()) EXPECT_TRUE(metadata_from_json(metadata_to_json(*m)).has_value());
+      if (!m.has_value()) continue;
+      EXPECT_TRUE(metadata_from_json(metadata_to_json(*m)).has_value());
     }
   }
 }

@@ -22,15 +22,16 @@ int days_in_month(std::int64_t year, int month) {
   return month == 4 || month == 6 || month == 9 || month == 11 ? 30 : 31;
 }
 
-// What is left above the floored second. Not value - seconds * per_second: that product may lie below the
-// 64-bit range.
+// What is left above the floored second. Not value - seconds * per_second: that product may lie
+// below the 64-bit range.
 std::int64_t fraction_of(std::int64_t value, TimeUnit unit) {
   std::int64_t rest = value % per_second(unit);
   return rest < 0 ? rest + per_second(unit) : rest;
 }
 
 std::string clock_to_text(std::int64_t seconds, std::int64_t fraction, TimeUnit unit) {
-  std::string text = fmt::format("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
+  std::string text =
+      fmt::format("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
   return text + (unit == TimeUnit::kMicros ? fmt::format(".{:06}", fraction)
                                            : fmt::format(".{:09}", fraction));
 }
@@ -180,7 +181,8 @@ Result<std::int64_t> parse_timestamp(std::string_view text, TimeUnit unit, Zone 
   bool well_formed = days.has_value() && scanner.accept('T');
   auto clock = well_formed ? scan_clock(scanner, unit) : std::nullopt;
   well_formed = clock.has_value();
-  if (well_formed && zone == Zone::kUtc) well_formed = scanner.accept('Z') || scanner.accept("+00:00");
+  if (well_formed && zone == Zone::kUtc)
+    well_formed = scanner.accept('Z') || scanner.accept("+00:00");
   if (!well_formed || !scanner.done()) {
     return invalid_argument("not a timestamp of the form 2017-11-16T22:31:08.123456{}",
                             zone == Zone::kUtc ? "+00:00" : "");

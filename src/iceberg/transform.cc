@@ -15,14 +15,22 @@ namespace {
 
 std::string_view kind_text(TransformKind kind) {
   switch (kind) {
-    case TransformKind::kIdentity: return "identity";
-    case TransformKind::kBucket: return "bucket";
-    case TransformKind::kTruncate: return "truncate";
-    case TransformKind::kYear: return "year";
-    case TransformKind::kMonth: return "month";
-    case TransformKind::kDay: return "day";
-    case TransformKind::kHour: return "hour";
-    case TransformKind::kVoid: return "void";
+    case TransformKind::kIdentity:
+      return "identity";
+    case TransformKind::kBucket:
+      return "bucket";
+    case TransformKind::kTruncate:
+      return "truncate";
+    case TransformKind::kYear:
+      return "year";
+    case TransformKind::kMonth:
+      return "month";
+    case TransformKind::kDay:
+      return "day";
+    case TransformKind::kHour:
+      return "hour";
+    case TransformKind::kVoid:
+      return "void";
   }
   return "void";
 }
@@ -46,13 +54,17 @@ bool accepts(TransformKind transform, TypeKind source) {
       return source < TypeKind::kVariant && source != TypeKind::kBoolean &&
              source != TypeKind::kFloat && source != TypeKind::kDouble;
     case TransformKind::kTruncate:
-      return source == TypeKind::kInt || source == TypeKind::kLong || source == TypeKind::kDecimal ||
-             source == TypeKind::kString || source == TypeKind::kBinary;
+      return source == TypeKind::kInt || source == TypeKind::kLong ||
+             source == TypeKind::kDecimal || source == TypeKind::kString ||
+             source == TypeKind::kBinary;
     case TransformKind::kYear:
     case TransformKind::kMonth:
-    case TransformKind::kDay: return source == TypeKind::kDate || is_timestamp(source);
-    case TransformKind::kHour: return is_timestamp(source);
-    case TransformKind::kVoid: return true;
+    case TransformKind::kDay:
+      return source == TypeKind::kDate || is_timestamp(source);
+    case TransformKind::kHour:
+      return is_timestamp(source);
+    case TransformKind::kVoid:
+      return true;
   }
   return false;
 }
@@ -62,12 +74,15 @@ std::int32_t hash_long(std::int64_t value) { return murmur3_32(value_of_long(val
 std::int32_t hash(const Type& source, std::string_view value) {
   switch (source.kind) {
     case TypeKind::kInt:
-    case TypeKind::kDate: return hash_long(read_little_endian<std::int32_t>(value));
+    case TypeKind::kDate:
+      return hash_long(read_little_endian<std::int32_t>(value));
     case TypeKind::kTimestampNs:
     case TypeKind::kTimestamptzNs:
       return hash_long(floor_divide(read_little_endian<std::int64_t>(value), 1000));
-    case TypeKind::kDecimal: return murmur3_32(value_of_decimal(*decimal_from_bytes(value)));
-    default: return murmur3_32(value);  // long, time, timestamps are held as the bytes that are hashed
+    case TypeKind::kDecimal:
+      return murmur3_32(value_of_decimal(*decimal_from_bytes(value)));
+    default:
+      return murmur3_32(value);  // long, time, timestamps are held as the bytes that are hashed
   }
 }
 
@@ -87,8 +102,10 @@ Result<ValueBytes> truncate_integer(T value, std::int32_t width) {
 Result<ValueBytes> truncate(const Type& source, std::string_view value, std::int32_t width) {
   auto length = static_cast<std::size_t>(width);
   switch (source.kind) {
-    case TypeKind::kInt: return truncate_integer(read_little_endian<std::int32_t>(value), width);
-    case TypeKind::kLong: return truncate_integer(read_little_endian<std::int64_t>(value), width);
+    case TypeKind::kInt:
+      return truncate_integer(read_little_endian<std::int32_t>(value), width);
+    case TypeKind::kLong:
+      return truncate_integer(read_little_endian<std::int64_t>(value), width);
     case TypeKind::kDecimal: {
       Int128 unscaled = *decimal_from_bytes(value);
       Int128 rest = unscaled % width;
@@ -100,8 +117,10 @@ Result<ValueBytes> truncate(const Type& source, std::string_view value, std::int
       }
       return value_of_decimal(unscaled - rest);
     }
-    case TypeKind::kString: return ValueBytes(utf8_prefix(value, length));
-    default: return ValueBytes(value.substr(0, length));
+    case TypeKind::kString:
+      return ValueBytes(utf8_prefix(value, length));
+    default:
+      return ValueBytes(value.substr(0, length));
   }
 }
 
@@ -154,8 +173,9 @@ Result<Transform> Transform::parse(std::string_view text) {
     }
     return Transform{kind, parameter};
   }
-  return invalid_argument("unknown transform; known are identity, bucket[N], truncate[W], year, month, "
-                          "day, hour and void");
+  return invalid_argument(
+      "unknown transform; known are identity, bucket[N], truncate[W], year, month, "
+      "day, hour and void");
 }
 
 Result<Type> Transform::result_type(const Type& source) const {
@@ -168,9 +188,12 @@ Result<Type> Transform::result_type(const Type& source) const {
   }
   switch (kind) {
     case TransformKind::kIdentity:
-    case TransformKind::kTruncate: return source;
-    case TransformKind::kDay: return Type::primitive(TypeKind::kDate);
-    default: return Type::primitive(TypeKind::kInt);
+    case TransformKind::kTruncate:
+      return source;
+    case TransformKind::kDay:
+      return Type::primitive(TypeKind::kDate);
+    default:
+      return Type::primitive(TypeKind::kInt);
   }
 }
 

@@ -2,8 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <limits>
 
+#include "base/bytes.h"
 #include "iceberg/decimal.h"
 #include "iceberg/default_names.h"
 #include "iceberg/murmur3.h"
@@ -41,8 +43,9 @@ TEST(Transform, RoundTripsItsText) {
     EXPECT_EQ(Transform::parse(text)->to_text(), text);
   }
   for (std::string_view text :
-       {"", "bucket", "bucket[]", "bucket[0]", "bucket[-1]", "bucket[2147483648]", "bucket[1", "bucket[1]x",
-        "bucket[ 1]", "bucket(16)", "years", "Identity", "truncate[1.5]", "zorder", "buckets[4]"}) {
+       {"", "bucket", "bucket[]", "bucket[0]", "bucket[-1]", "bucket[2147483648]", "bucket[1",
+        "bucket[1]x", "bucket[ 1]", "bucket(16)", "years", "Identity", "truncate[1.5]", "zorder",
+        "buckets[4]"}) {
     EXPECT_FALSE(Transform::parse(text).has_value()) << text;
   }
 }
@@ -73,13 +76,46 @@ TEST(Transform, HashesTheValuesOfAppendixB) {
            {"uuid", "\"f79c3e09-677c-4bbd-a479-3f349cb785e7\"", 1488055340},
            {"fixed[4]", "\"00010203\"", -188683207},
            {"binary", "\"00010203\"", -188683207}}) {
-    EXPECT_EQ(apply("bucket[2147483647]", c.type, c.json), std::to_string((c.hash & 0x7FFFFFFF) % 2147483647))
+    EXPECT_EQ(apply("bucket[2147483647]", c.type, c.json),
+              std::to_string((c.hash & 0x7FFFFFFF) % 2147483647))
         << c.type << " " << c.json;
     EXPECT_EQ(apply("bucket[16]", c.type, c.json), std::to_string((c.hash & 0x7FFFFFFF) % 16));
   }
   EXPECT_EQ(murmur3_32(value_of_long(1)), 1392991556) << "the table's value for hashInt(1)";
   EXPECT_EQ(murmur3_32(""), 0);
   EXPECT_EQ(murmur3_32("iceberg"), 1210000089);
+}
+
+// values.tsv is PyIceberg's work (tests/golden/make_values.py).
+TEST(Transform, AgreesWithAnotherImplementation) {
+  std::ifstream file(DIL_SOURCE_DIR "/tests/golden/values.tsv");
+  ASSERT_TRUE(file.good());
+  int lines = 0;
+  for (std::string line; std::getline(file, line); ++lines) {
+    std::vector<std::string> columns(1);
+    for (char c : line) {
+      if (c == '\t') {
+        columns.emplace_back();
+      } else {
+        columns.back() += c;
+      }
+    }
+    ASSERT_EQ(columns.size(), 4U) << line;
+    Type type = type_of(columns[0]);
+    ValueBytes source = *from_hex(columns[2]);
+    ASSERT_TRUE(is_valid_value(type, source)) << line;
+    if (columns[1].empty()) {
+      EXPECT_EQ(value_from_json_text(type, value_to_json(type, source)).value(), source) << line;
+      if (type.kind == TypeKind::kDecimal) {
+        EXPECT_EQ(value_of_decimal(*decimal_from_bytes(source)), source) << line;
+      }
+      continue;
+    }
+    auto result = Transform::parse(columns[1])->apply(type, source);
+    ASSERT_TRUE(result.has_value() && result->has_value()) << line;
+    EXPECT_EQ(to_hex(**result), columns[3]) << line;
+  }
+  EXPECT_GT(lines, 500);
 }
 
 TEST(Transform, HashesPaddedDecimalsLikeMinimalOnes) {
@@ -112,7 +148,8 @@ TEST(Transform, TruncatesLikeTheSpec) {
   EXPECT_EQ(apply("truncate[10]", "int", "-2147483648"), "error");
   EXPECT_EQ(apply("truncate[8]", "int", "-2147483648"), "-2147483648");
   EXPECT_EQ(apply("truncate[10]", "long", "-9223372036854775808"), "error");
-  auto edge = Transform::parse("truncate[10]")->apply(Type::decimal(38, 0), "\x80" + std::string(15, '\0'));
+  auto edge =
+      Transform::parse("truncate[10]")->apply(Type::decimal(38, 0), "\x80" + std::string(15, '\0'));
   EXPECT_FALSE(edge.has_value());
 }
 
@@ -130,31 +167,40 @@ TEST(Transform, CountsPeriodsFrom1970AndFloorsBefore) {
            {"timestamp", "\"2017-11-16T22:31:08.000001\"", "47", "574", "\"2017-11-16\"", "419686"},
            {"timestamp", "\"1969-12-31T23:59:59.999999\"", "-1", "-1", "\"1969-12-31\"", "-1"},
            {"timestamptz", "\"1969-12-31T22:59:59+00:00\"", "-1", "-1", "\"1969-12-31\"", "-2"},
-           {"timestamp_ns", "\"1969-12-31T23:59:59.999999999\"", "-1", "-1", "\"1969-12-31\"", "-1"},
-           {"timestamptz_ns", "\"2017-11-16T22:31:08.000001001+00:00\"", "47", "574", "\"2017-11-16\"",
-            "419686"}}) {
+           {"timestamp_ns", "\"1969-12-31T23:59:59.999999999\"", "-1", "-1", "\"1969-12-31\"",
+            "-1"},
+           {"timestamptz_ns", "\"2017-11-16T22:31:08.000001001+00:00\"", "47", "574",
+            "\"2017-11-16\"", "419686"}}) {
     EXPECT_EQ(apply("year", c.type, c.json), c.year) << c.json;
     EXPECT_EQ(apply("month", c.type, c.json), c.month) << c.json;
     EXPECT_EQ(apply("day", c.type, c.json), c.day) << c.json;
     EXPECT_EQ(apply("hour", c.type, c.json), c.hour) << c.json;
   }
-  for (std::int64_t edge : {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()}) {
-    EXPECT_FALSE(Transform::parse("hour")->apply(type_of("timestamp"), value_of_long(edge)).has_value());
-    EXPECT_TRUE(Transform::parse("hour")->apply(type_of("timestamp_ns"), value_of_long(edge)).has_value());
-    EXPECT_TRUE(Transform::parse("year")->apply(type_of("timestamp"), value_of_long(edge)).has_value());
+  for (std::int64_t edge :
+       {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()}) {
+    EXPECT_FALSE(
+        Transform::parse("hour")->apply(type_of("timestamp"), value_of_long(edge)).has_value());
+    EXPECT_TRUE(
+        Transform::parse("hour")->apply(type_of("timestamp_ns"), value_of_long(edge)).has_value());
+    EXPECT_TRUE(
+        Transform::parse("year")->apply(type_of("timestamp"), value_of_long(edge)).has_value());
   }
 }
 
 TEST(Transform, IsDefinedForTheTypesOfTheSpecOnly) {
-  const std::string_view names[] = {"boolean", "int", "long", "float", "double", "decimal(9,2)", "date",
-                                    "time", "timestamp", "timestamptz", "timestamp_ns", "timestamptz_ns",
-                                    "string", "uuid", "fixed[4]", "binary", "variant", "geometry",
-                                    "geography", "unknown"};
+  const std::string_view names[] = {"boolean",   "int",          "long",         "float",
+                                    "double",    "decimal(9,2)", "date",         "time",
+                                    "timestamp", "timestamptz",  "timestamp_ns", "timestamptz_ns",
+                                    "string",    "uuid",         "fixed[4]",     "binary",
+                                    "variant",   "geometry",     "geography",    "unknown"};
   auto defined = [&](std::string_view transform) {
     std::string out;
     for (std::string_view name : names) {
       auto type = Transform::parse(transform)->result_type(type_of(name));
-      out += !type.has_value() ? '-' : *type == type_of(name) ? 's' : type->kind == TypeKind::kInt ? 'i' : 'd';
+      out += !type.has_value()              ? '-'
+             : *type == type_of(name)       ? 's'
+             : type->kind == TypeKind::kInt ? 'i'
+                                            : 'd';
     }
     return out;
   };
@@ -178,7 +224,8 @@ TEST(Transform, KeepsNullAndRefusesForeignBytes) {
   EXPECT_FALSE(Transform::parse("void")->apply(type_of("long"), value_of_long(1))->has_value());
   EXPECT_FALSE(Transform::parse("bucket[4]")->apply(type_of("long"), "abc").has_value());
   EXPECT_FALSE(Transform::parse("truncate[4]")->apply(type_of("string"), "\xff").has_value());
-  EXPECT_FALSE((Transform{TransformKind::kBucket, 0}.apply(type_of("int"), value_of_int(1)).has_value()));
+  EXPECT_FALSE(
+      (Transform{TransformKind::kBucket, 0}.apply(type_of("int"), value_of_int(1)).has_value()));
 }
 
 TEST(PartitionSpecJson, RoundTripsTheExampleOfTheSpec) {
@@ -202,20 +249,23 @@ TEST(PartitionSpecJson, LeavesMissingIdsToTheServerAndRefusesTheRest) {
   EXPECT_EQ(spec->spec_id, 0);
   EXPECT_EQ(spec->fields[0].field_id, 0);
   EXPECT_EQ(spec->fields[0].source_id, FieldId(4));
-  for (std::string_view fields :
-       {R"([{"name":"a","transform":"day"}])", R"([{"source-id":1,"transform":"day"}])",
-        R"([{"source-id":1,"name":"a","transform":"days"}])",
-        R"([{"source-id":1,"name":"","transform":"day"}])",
-        R"([{"source-id":1,"field-id":0,"name":"a","transform":"day"}])",
-        R"([{"source-id":1,"name":"a","transform":"day"},{"source-id":2,"name":"a","transform":"day"}])",
-        R"([{"source-id":1,"field-id":1000,"name":"a","transform":"day"},{"source-id":2,"field-id":1000,"name":"b","transform":"day"}])",
-        R"([{"source-ids":[],"name":"a","transform":"day"}])"}) {
-    EXPECT_FALSE(partition_spec_from_json(fmt::format(R"({{"fields":{}}})", fields)).has_value()) << fields;
+  for (
+      std::string_view fields :
+      {R"([{"name":"a","transform":"day"}])", R"([{"source-id":1,"transform":"day"}])",
+       R"([{"source-id":1,"name":"a","transform":"days"}])",
+       R"([{"source-id":1,"name":"","transform":"day"}])",
+       R"([{"source-id":1,"field-id":0,"name":"a","transform":"day"}])",
+       R"([{"source-id":1,"name":"a","transform":"day"},{"source-id":2,"name":"a","transform":"day"}])",
+       R"([{"source-id":1,"field-id":1000,"name":"a","transform":"day"},{"source-id":2,"field-id":1000,"name":"b","transform":"day"}])",
+       R"([{"source-ids":[],"name":"a","transform":"day"}])"}) {
+    EXPECT_FALSE(partition_spec_from_json(fmt::format(R"({{"fields":{}}})", fields)).has_value())
+        << fields;
   }
-  EXPECT_EQ(partition_spec_from_json(R"({"fields":[{"source-ids":[1,2],"name":"a","transform":"day"}]})")
-                .error()
-                .code(),
-            Code::kUnsupported);
+  EXPECT_EQ(
+      partition_spec_from_json(R"({"fields":[{"source-ids":[1,2],"name":"a","transform":"day"}]})")
+          .error()
+          .code(),
+      Code::kUnsupported);
 }
 
 TEST(SortOrderJson, RoundTripsTheExampleOfTheSpec) {
@@ -228,10 +278,12 @@ TEST(SortOrderJson, RoundTripsTheExampleOfTheSpec) {
   sort_order_to_json(*order, out);
   EXPECT_EQ(out, text);
   EXPECT_TRUE(sort_order_from_json(R"({"order-id":0,"fields":[]})").has_value());
-  for (std::string_view bad : {R"({"order-id":1,"fields":[]})", R"({"fields":[]})", R"({"order-id":0})",
-                               R"({"order-id":0,"fields":[{"transform":"identity","source-id":2,"direction":"asc","null-order":"nulls-first"}]})",
-                               R"({"order-id":1,"fields":[{"transform":"identity","source-id":2,"direction":"up","null-order":"nulls-first"}]})",
-                               R"({"order-id":1,"fields":[{"transform":"identity","source-id":2,"direction":"asc","null-order":"first"}]})"}) {
+  for (
+      std::string_view bad :
+      {R"({"order-id":1,"fields":[]})", R"({"fields":[]})", R"({"order-id":0})",
+       R"({"order-id":0,"fields":[{"transform":"identity","source-id":2,"direction":"asc","null-order":"nulls-first"}]})",
+       R"({"order-id":1,"fields":[{"transform":"identity","source-id":2,"direction":"up","null-order":"nulls-first"}]})",
+       R"({"order-id":1,"fields":[{"transform":"identity","source-id":2,"direction":"asc","null-order":"first"}]})"}) {
     EXPECT_FALSE(sort_order_from_json(bad).has_value()) << bad;
   }
 }

@@ -14,16 +14,35 @@ namespace duckicelake::iceberg {
 
 // Iceberg types (format/spec.md, "Schemas and Data Types").
 enum class TypeKind : std::uint8_t {
-  kBoolean, kInt, kLong, kFloat, kDouble, kDecimal, kDate, kTime,
-  kTimestamp, kTimestamptz, kTimestampNs, kTimestamptzNs,
-  kString, kUuid, kFixed, kBinary,
-  kVariant, kGeometry, kGeography, kUnknown,
-  kStruct, kList, kMap,
+  kBoolean,
+  kInt,
+  kLong,
+  kFloat,
+  kDouble,
+  kDecimal,
+  kDate,
+  kTime,
+  kTimestamp,
+  kTimestamptz,
+  kTimestampNs,
+  kTimestamptzNs,
+  kString,
+  kUuid,
+  kFixed,
+  kBinary,
+  kVariant,
+  kGeometry,
+  kGeography,
+  kUnknown,
+  kStruct,
+  kList,
+  kMap,
 };
 
 struct Field;
 
-// A type by value. Equality is structural and includes the field ids, names, docs and defaults of children.
+// A type by value. Equality is structural and includes the field ids, names, docs and defaults of
+// children.
 struct Type {
   TypeKind kind = TypeKind::kUnknown;
   std::int32_t precision = 0;  // decimal
@@ -45,8 +64,9 @@ struct Type {
   friend bool operator==(const Type&, const Type&);
 };
 
-// A single value in Iceberg's binary form (spec appendix D, "Binary single-value serialization"): how
-// bounds, partition values and defaults are held everywhere in this project. Typed by its context.
+// A single value in Iceberg's binary form (spec appendix D, "Binary single-value serialization"):
+// how bounds, partition values and defaults are held everywhere in this project. Typed by its
+// context.
 using ValueBytes = std::string;
 
 struct Field {
@@ -69,7 +89,8 @@ inline bool operator==(const Type& a, const Type& b) {
 
 // "int", "decimal(9,2)", "fixed[16]", "geometry(srid:3857)"; nested types have no text form.
 std::string primitive_to_text(const Type& type);
-// The reverse; accepts the spacing that other writers use ("decimal(9, 2)"). kInvalidArgument otherwise.
+// The reverse; accepts the spacing that other writers use ("decimal(9, 2)"). kInvalidArgument
+// otherwise.
 Result<Type> parse_primitive(std::string_view text);
 
 // The lowest format version that can hold the type (nested: of all its parts and their defaults).

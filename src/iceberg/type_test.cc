@@ -30,7 +30,8 @@ Schema nested_schema() {
   schema.fields = {
       field(1, "id", of(TypeKind::kLong), true),
       field(2, "point",
-            Type::structure({field(3, "x", of(TypeKind::kDouble), true), field(4, "y", of(TypeKind::kFloat))}),
+            Type::structure(
+                {field(3, "x", of(TypeKind::kDouble), true), field(4, "y", of(TypeKind::kFloat))}),
             true),
       field(5, "tags", Type::list(field(6, "", of(TypeKind::kString), true))),
       field(7, "props",
@@ -43,12 +44,33 @@ Schema nested_schema() {
 }
 
 TEST(TypeText, RoundTripsEveryPrimitive) {
-  for (std::string_view text :
-       {"boolean", "int", "long", "float", "double", "date", "time", "timestamp", "timestamptz",
-        "timestamp_ns", "timestamptz_ns", "string", "uuid", "binary", "variant", "geometry", "geography",
-        "unknown", "decimal(9,2)", "decimal(38,38)", "decimal(1,0)", "fixed[16]", "fixed[2147483647]",
-        "geometry(srid:3857)", "geography(srid:4326)", "geography(OGC:CRS84, karney)",
-        "geography(srid:4326, vincenty)"}) {
+  for (std::string_view text : {"boolean",
+                                "int",
+                                "long",
+                                "float",
+                                "double",
+                                "date",
+                                "time",
+                                "timestamp",
+                                "timestamptz",
+                                "timestamp_ns",
+                                "timestamptz_ns",
+                                "string",
+                                "uuid",
+                                "binary",
+                                "variant",
+                                "geometry",
+                                "geography",
+                                "unknown",
+                                "decimal(9,2)",
+                                "decimal(38,38)",
+                                "decimal(1,0)",
+                                "fixed[16]",
+                                "fixed[2147483647]",
+                                "geometry(srid:3857)",
+                                "geography(srid:4326)",
+                                "geography(OGC:CRS84, karney)",
+                                "geography(srid:4326, vincenty)"}) {
     auto type = parse_primitive(text);
     ASSERT_TRUE(type.has_value()) << text;
     EXPECT_EQ(primitive_to_text(*type), text);
@@ -62,17 +84,44 @@ TEST(TypeText, AcceptsTheSpacingOfOtherWritersAndKnowsTheDefaults) {
   EXPECT_EQ(*parse_primitive("geometry(ogc:crs84)"), of(TypeKind::kGeometry));
   EXPECT_EQ(*parse_primitive("geometry ( srid:1 )"), *parse_primitive("geometry(srid:1)"));
   EXPECT_EQ(*parse_primitive("geography(OGC:CRS84, spherical)"), of(TypeKind::kGeography));
-  EXPECT_EQ(*parse_primitive("geography(srid:1,Karney)"), *parse_primitive("geography(srid:1, karney)"));
+  EXPECT_EQ(*parse_primitive("geography(srid:1,Karney)"),
+            *parse_primitive("geography(srid:1, karney)"));
   EXPECT_NE(*parse_primitive("geography(srid:1, karney)"), *parse_primitive("geography(srid:1)"));
 }
 
 TEST(TypeText, RefusesEverythingElse) {
-  for (std::string_view text :
-       {"", " ", "integer", "INT", "decimal", "decimal()", "decimal(9)", "decimal(0,0)", "decimal(39,2)",
-        "decimal(9,10)", "decimal(9,-1)", "decimal(9,2", "decimal(9,2)x", "decimal(99999999999,2)",
-        "decimal(9,2,1)", "decimal[9,2]", "fixed", "fixed[0]", "fixed[-1]", "fixed[2147483648]",
-        "fixed[1.5]", "fixed(16)", "int(4)", "string[3]", "geometry(a)b)", "geography(x, flat)", "(", "[",
-        "struct", "list<int>", "timestamp_s", "geometry(\"x\")"}) {
+  for (std::string_view text : {"",
+                                " ",
+                                "integer",
+                                "INT",
+                                "decimal",
+                                "decimal()",
+                                "decimal(9)",
+                                "decimal(0,0)",
+                                "decimal(39,2)",
+                                "decimal(9,10)",
+                                "decimal(9,-1)",
+                                "decimal(9,2",
+                                "decimal(9,2)x",
+                                "decimal(99999999999,2)",
+                                "decimal(9,2,1)",
+                                "decimal[9,2]",
+                                "fixed",
+                                "fixed[0]",
+                                "fixed[-1]",
+                                "fixed[2147483648]",
+                                "fixed[1.5]",
+                                "fixed(16)",
+                                "int(4)",
+                                "string[3]",
+                                "geometry(a)b)",
+                                "geography(x, flat)",
+                                "(",
+                                "[",
+                                "struct",
+                                "list<int>",
+                                "timestamp_s",
+                                "geometry(\"x\")"}) {
     EXPECT_FALSE(parse_primitive(text).has_value()) << text;
   }
   auto failed = parse_primitive(std::string(1 << 20, 'x'));
@@ -140,21 +189,25 @@ TEST(Schema, ChecksWhatReadersRelyOn) {
   };
   EXPECT_THAT(broken([](Schema& s) { s.fields[4].id = FieldId(10); }), HasSubstr("used twice"));
   EXPECT_THAT(broken([](Schema& s) { s.fields[4].id = FieldId(-1); }), HasSubstr("legal range"));
-  EXPECT_THAT(broken([](Schema& s) { s.fields[4].id = FieldId(2147483540); }), HasSubstr("legal range"));
+  EXPECT_THAT(broken([](Schema& s) { s.fields[4].id = FieldId(2147483540); }),
+              HasSubstr("legal range"));
   EXPECT_THAT(broken([](Schema& s) { s.fields[4].name = "id"; }), HasSubstr("name is used twice"));
   EXPECT_THAT(broken([](Schema& s) { s.fields[1].type.fields[1].name = "x"; }), HasSubstr("twice"));
-  EXPECT_THAT(broken([](Schema& s) { s.fields[3].type.fields[0].required = false; }), HasSubstr("key"));
+  EXPECT_THAT(broken([](Schema& s) { s.fields[3].type.fields[0].required = false; }),
+              HasSubstr("key"));
   EXPECT_THAT(broken([](Schema& s) { s.fields[3].type.fields.pop_back(); }), HasSubstr("map"));
   EXPECT_THAT(broken([](Schema& s) { s.fields[2].type.fields.clear(); }), HasSubstr("list"));
   EXPECT_THAT(broken([](Schema& s) { s.fields[0].type = Type::primitive(TypeKind::kUnknown); }),
               HasSubstr("optional"));
-  EXPECT_THAT(broken([](Schema& s) { s.fields[0].initial_default = "abc"; }), HasSubstr("not a value"));
+  EXPECT_THAT(broken([](Schema& s) { s.fields[0].initial_default = "abc"; }),
+              HasSubstr("not a value"));
   EXPECT_THAT(broken([](Schema& s) { s.fields[2].write_default = "abc"; }), HasSubstr("default"));
   EXPECT_THAT(broken([](Schema& s) { s.fields[4].type.length = 0; }), HasSubstr("fixed"));
   for (int identifier : {2, 4, 5, 6, 7, 8, 10, 11, 99}) {
     EXPECT_NE(broken([&](Schema& s) { s.identifier_field_ids = {FieldId(identifier)}; }), "fine");
   }
-  EXPECT_THAT(broken([](Schema& s) { s.identifier_field_ids = {FieldId(3)}; }), HasSubstr("floating"));
+  EXPECT_THAT(broken([](Schema& s) { s.identifier_field_ids = {FieldId(3)}; }),
+              HasSubstr("floating"));
   EXPECT_EQ(broken([](Schema& s) {
               s.fields[1].type.fields[0].type = Type::primitive(TypeKind::kInt);
               s.identifier_field_ids = {FieldId(3)};
@@ -207,30 +260,31 @@ TEST(SchemaJson, RefusesHostileInputWithThePath) {
     std::string_view json;
     std::string_view message;
   };
-  for (const Case& c : std::initializer_list<Case>{
-           {R"([])", "expected an object"},
-           {R"({"fields":[]})", "\"type\" is missing"},
-           {R"({"type":"list","fields":[]})", "struct"},
-           {R"({"type":"struct"})", "\"fields\" is missing"},
-           {R"({"type":"struct","fields":{}})", "fields: expected an array"},
-           {R"({"type":"struct","fields":[1]})", "fields[0]: expected an object"},
-           {R"({"type":"struct","fields":[{"id":1.5,"name":"a","required":true,"type":"int"}]})",
-            "fields[0].id: expected an integer"},
-           {R"({"type":"struct","fields":[{"id":4294967297,"name":"a","required":true,"type":"int"}]})",
-            "32 bits"},
-           {R"({"type":"struct","fields":[{"id":1,"name":"a","required":"no","type":"int"}]})",
-            "fields[0].required: expected a boolean"},
-           {R"({"type":"struct","fields":[{"id":1,"name":"a","required":true,"type":"integer"}]})",
-            "fields[0].type: \"integer\" is not a type"},
-           {R"({"type":"struct","fields":[{"id":1,"name":"a","required":true,"type":{"type":"set"}}]})",
-            "fields[0].type: the type is not"},
-           {R"({"type":"struct","fields":[{"id":1,"name":"a","required":true,"type":{"type":"list","element-id":1,"element":"int","element-required":true}}]})",
-            "used twice"},
-           {R"({"type":"struct","fields":[{"id":1,"name":"a","required":true,"type":"int","initial-default":"x"}]})",
-            "fields[0].initial-default: expected an integer"},
-           {R"({"type":"struct","fields":[{"id":1,"name":"a","required":false,"type":"variant","write-default":"x"}]})",
-            "no single value"},
-           {R"({"type":"struct","fields":[],"identifier-field-ids":[1]})", "identifier field 1"}}) {
+  for (
+      const Case& c : std::initializer_list<Case>{
+          {R"([])", "expected an object"},
+          {R"({"fields":[]})", "\"type\" is missing"},
+          {R"({"type":"list","fields":[]})", "struct"},
+          {R"({"type":"struct"})", "\"fields\" is missing"},
+          {R"({"type":"struct","fields":{}})", "fields: expected an array"},
+          {R"({"type":"struct","fields":[1]})", "fields[0]: expected an object"},
+          {R"({"type":"struct","fields":[{"id":1.5,"name":"a","required":true,"type":"int"}]})",
+           "fields[0].id: expected an integer"},
+          {R"({"type":"struct","fields":[{"id":4294967297,"name":"a","required":true,"type":"int"}]})",
+           "32 bits"},
+          {R"({"type":"struct","fields":[{"id":1,"name":"a","required":"no","type":"int"}]})",
+           "fields[0].required: expected a boolean"},
+          {R"({"type":"struct","fields":[{"id":1,"name":"a","required":true,"type":"integer"}]})",
+           "fields[0].type: \"integer\" is not a type"},
+          {R"({"type":"struct","fields":[{"id":1,"name":"a","required":true,"type":{"type":"set"}}]})",
+           "fields[0].type: the type is not"},
+          {R"({"type":"struct","fields":[{"id":1,"name":"a","required":true,"type":{"type":"list","element-id":1,"element":"int","element-required":true}}]})",
+           "used twice"},
+          {R"({"type":"struct","fields":[{"id":1,"name":"a","required":true,"type":"int","initial-default":"x"}]})",
+           "fields[0].initial-default: expected an integer"},
+          {R"({"type":"struct","fields":[{"id":1,"name":"a","required":false,"type":"variant","write-default":"x"}]})",
+           "no single value"},
+          {R"({"type":"struct","fields":[],"identifier-field-ids":[1]})", "identifier field 1"}}) {
     auto schema = schema_from_json(c.json);
     ASSERT_FALSE(schema.has_value()) << c.json;
     EXPECT_EQ(schema.error().code(), Code::kInvalidArgument);
@@ -238,11 +292,13 @@ TEST(SchemaJson, RefusesHostileInputWithThePath) {
   }
   std::string deep = "\"int\"";
   for (int i = 0; i < 5000; ++i) {
-    deep = R"({"type":"list","element-id":)" + std::to_string(i) + R"(,"element-required":true,"element":)" + deep + "}";
+    deep = R"({"type":"list","element-id":)" + std::to_string(i) +
+           R"(,"element-required":true,"element":)" + deep + "}";
     if (i > 100) i += 100;
   }
-  EXPECT_FALSE(schema_from_json(R"({"type":"struct","fields":[{"id":9999,"name":"a","required":true,"type":)" +
-                                deep + "}]}")
+  EXPECT_FALSE(schema_from_json(
+                   R"({"type":"struct","fields":[{"id":9999,"name":"a","required":true,"type":)" +
+                   deep + "}]}")
                    .has_value());
 }
 

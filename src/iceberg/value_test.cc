@@ -96,10 +96,12 @@ TEST(Value, ReadsOtherLegalSpellings) {
     return x.has_value() && y.has_value() && *x == *y;
   };
   EXPECT_TRUE(same("binary", "\"000102ff\"", "\"000102FF\""));
-  EXPECT_TRUE(same("uuid", "\"F79C3E09-677C-4BBD-A479-3F349CB785E7\"", "\"f79c3e09-677c-4bbd-a479-3f349cb785e7\""));
+  EXPECT_TRUE(same("uuid", "\"F79C3E09-677C-4BBD-A479-3F349CB785E7\"",
+                   "\"f79c3e09-677c-4bbd-a479-3f349cb785e7\""));
   EXPECT_TRUE(same("timestamp", "\"2017-11-16T22:31:08\"", "\"2017-11-16T22:31:08.000000\""));
   EXPECT_TRUE(same("timestamp", "\"2017-11-16T22:31\"", "\"2017-11-16T22:31:00.000000000\""));
-  EXPECT_TRUE(same("timestamptz", "\"2017-11-16T22:31:08.1Z\"", "\"2017-11-16T22:31:08.100000+00:00\""));
+  EXPECT_TRUE(
+      same("timestamptz", "\"2017-11-16T22:31:08.1Z\"", "\"2017-11-16T22:31:08.100000+00:00\""));
   EXPECT_TRUE(same("time", "\"22:31:08.5\"", "\"22:31:08.500000\""));
   EXPECT_TRUE(same("double", "1", "1.0"));
   EXPECT_TRUE(same("decimal(9,2)", "\"14.2\"", "\"14.20\""));
@@ -113,28 +115,72 @@ TEST(Value, RefusesJsonThatIsNotTheType) {
     std::string_view type;
     std::string_view json;
   };
-  for (const Case& c : std::initializer_list<Case>{
-           {"boolean", "1"}, {"boolean", "\"true\""}, {"int", "1.0"}, {"int", "2147483648"}, {"int", "\"1\""},
-           {"int", "null"}, {"long", "9223372036854775808"}, {"long", "1e3"}, {"float", "1e39"},
-           {"float", "\"1.0\""}, {"double", "\"nan\""}, {"double", "true"}, {"decimal(9,2)", "14.20"},
-           {"decimal(9,2)", "\"14.201\""}, {"decimal(4,2)", "\"100.00\""}, {"decimal(4,2)", "\"1E+2\""},
-           {"decimal(9,2)", "\"\""}, {"decimal(9,2)", "\".\""}, {"decimal(9,2)", "\"1e\""},
-           {"decimal(9,2)", "\"1e+-2\""}, {"decimal(9,2)", "\"0x10\""}, {"decimal(9,2)", "\"1E+2000000000\""},
-           {"decimal(9,2)", "\"1E-2000000000000000000000\""}, {"decimal(38,0)", "\"100000000000000000000000000000000000000\""},
-           {"decimal(9,2)", "\"NaN\""}, {"date", "17486"}, {"date", "\"2017-02-29\""}, {"date", "\"2017-13-01\""},
-           {"date", "\"2017-00-01\""}, {"date", "\"2017-1-1\""}, {"date", "\"17-11-16\""}, {"date", "\"2017-11-16T00:00\""},
-           {"date", "\"+9999999-01-01\""}, {"date", "\"-9999999-01-01\""}, {"date", "\"99999999999-01-01\""},
-           {"date", "\"infinity\""}, {"time", "\"24:00:00\""}, {"time", "\"23:60:00\""}, {"time", "\"23:59:60\""},
-           {"time", "\"1:02:03\""}, {"time", "\"01:02:03.\""}, {"time", "\"01:02:03.1234567\""},
-           {"timestamp", "\"2017-11-16\""}, {"timestamp", "\"2017-11-16 22:31:08\""},
-           {"timestamp", "\"2017-11-16T22:31:08Z\""}, {"timestamp", "\"2017-11-16T22:31:08+00:00\""},
-           {"timestamp", "\"+294247-01-10T04:00:54.775808\""}, {"timestamp", "\"-290308-12-21T19:59:05.224191\""},
-           {"timestamp_ns", "\"2262-04-11T23:47:16.854775808\""}, {"timestamp_ns", "\"2017-11-16T22:31:08.1234567890\""},
-           {"timestamptz", "\"2017-11-16T22:31:08\""}, {"timestamptz", "\"2017-11-16T14:31:08-08:00\""},
-           {"string", "1"}, {"string", "\"\\ud800\""}, {"uuid", "\"f79c3e09677c4bbda4793f349cb785e7\""},
-           {"fixed[4]", "\"000102\""}, {"fixed[4]", "\"000102FFFF\""}, {"fixed[2]", "\"zz00\""}, {"binary", "\"0\""},
-           {"variant", "\"x\""}, {"geometry", "\"POINT (30 10)\""}, {"unknown", "\"x\""}, {"unknown", "null"}}) {
-    EXPECT_FALSE(value_from_json_text(type_of(c.type), c.json).has_value()) << c.type << " " << c.json;
+  for (const Case& c :
+       std::initializer_list<Case>{{"boolean", "1"},
+                                   {"boolean", "\"true\""},
+                                   {"int", "1.0"},
+                                   {"int", "2147483648"},
+                                   {"int", "\"1\""},
+                                   {"int", "null"},
+                                   {"long", "9223372036854775808"},
+                                   {"long", "1e3"},
+                                   {"float", "1e39"},
+                                   {"float", "\"1.0\""},
+                                   {"double", "\"nan\""},
+                                   {"double", "true"},
+                                   {"decimal(9,2)", "14.20"},
+                                   {"decimal(9,2)", "\"14.201\""},
+                                   {"decimal(4,2)", "\"100.00\""},
+                                   {"decimal(4,2)", "\"1E+2\""},
+                                   {"decimal(9,2)", "\"\""},
+                                   {"decimal(9,2)", "\".\""},
+                                   {"decimal(9,2)", "\"1e\""},
+                                   {"decimal(9,2)", "\"1e+-2\""},
+                                   {"decimal(9,2)", "\"0x10\""},
+                                   {"decimal(9,2)", "\"1E+2000000000\""},
+                                   {"decimal(9,2)", "\"1E-2000000000000000000000\""},
+                                   {"decimal(38,0)", "\"100000000000000000000000000000000000000\""},
+                                   {"decimal(9,2)", "\"NaN\""},
+                                   {"date", "17486"},
+                                   {"date", "\"2017-02-29\""},
+                                   {"date", "\"2017-13-01\""},
+                                   {"date", "\"2017-00-01\""},
+                                   {"date", "\"2017-1-1\""},
+                                   {"date", "\"17-11-16\""},
+                                   {"date", "\"2017-11-16T00:00\""},
+                                   {"date", "\"+9999999-01-01\""},
+                                   {"date", "\"-9999999-01-01\""},
+                                   {"date", "\"99999999999-01-01\""},
+                                   {"date", "\"infinity\""},
+                                   {"time", "\"24:00:00\""},
+                                   {"time", "\"23:60:00\""},
+                                   {"time", "\"23:59:60\""},
+                                   {"time", "\"1:02:03\""},
+                                   {"time", "\"01:02:03.\""},
+                                   {"time", "\"01:02:03.1234567\""},
+                                   {"timestamp", "\"2017-11-16\""},
+                                   {"timestamp", "\"2017-11-16 22:31:08\""},
+                                   {"timestamp", "\"2017-11-16T22:31:08Z\""},
+                                   {"timestamp", "\"2017-11-16T22:31:08+00:00\""},
+                                   {"timestamp", "\"+294247-01-10T04:00:54.775808\""},
+                                   {"timestamp", "\"-290308-12-21T19:59:05.224191\""},
+                                   {"timestamp_ns", "\"2262-04-11T23:47:16.854775808\""},
+                                   {"timestamp_ns", "\"2017-11-16T22:31:08.1234567890\""},
+                                   {"timestamptz", "\"2017-11-16T22:31:08\""},
+                                   {"timestamptz", "\"2017-11-16T14:31:08-08:00\""},
+                                   {"string", "1"},
+                                   {"string", "\"\\ud800\""},
+                                   {"uuid", "\"f79c3e09677c4bbda4793f349cb785e7\""},
+                                   {"fixed[4]", "\"000102\""},
+                                   {"fixed[4]", "\"000102FFFF\""},
+                                   {"fixed[2]", "\"zz00\""},
+                                   {"binary", "\"0\""},
+                                   {"variant", "\"x\""},
+                                   {"geometry", "\"POINT (30 10)\""},
+                                   {"unknown", "\"x\""},
+                                   {"unknown", "null"}}) {
+    EXPECT_FALSE(value_from_json_text(type_of(c.type), c.json).has_value())
+        << c.type << " " << c.json;
   }
   EXPECT_FALSE(value_from_json_text(Type::structure({}), "{}").has_value());
 }
@@ -142,7 +188,8 @@ TEST(Value, RefusesJsonThatIsNotTheType) {
 TEST(Value, WritesGeometryBoundsAsWktAndForeignBytesAsNull) {
   std::string point = value_of_double(30) + value_of_double(10.5);
   EXPECT_EQ(value_to_json(type_of("geometry"), point), "\"POINT (30 10.5)\"");
-  EXPECT_EQ(value_to_json(type_of("geometry"), point + value_of_double(1)), "\"POINT Z (30 10.5 1)\"");
+  EXPECT_EQ(value_to_json(type_of("geometry"), point + value_of_double(1)),
+            "\"POINT Z (30 10.5 1)\"");
   EXPECT_EQ(value_to_json(type_of("geography"), point + value_of_double(kNan) + value_of_double(2)),
             "\"POINT M (30 10.5 2)\"");
   EXPECT_EQ(value_to_json(type_of("int"), "abc"), "null");
@@ -174,21 +221,24 @@ TEST(Value, ComparesByTypeAndNotByBytes) {
     }
   };
   ordered("boolean", {value_of_bool(false), value_of_bool(true)});
-  ordered("int", {value_of_int(-2147483647 - 1), value_of_int(-1), value_of_int(0), value_of_int(256)});
+  ordered("int",
+          {value_of_int(-2147483647 - 1), value_of_int(-1), value_of_int(0), value_of_int(256)});
   ordered("date", {value_of_int(-1), value_of_int(1)});
   for (std::string_view type : {"long", "time", "timestamp", "timestamptz_ns"}) {
     ordered(type, {value_of_long(std::numeric_limits<std::int64_t>::min()), value_of_long(-1),
                    value_of_long(255), value_of_long(256)});
   }
-  ordered("float", {value_of_float(static_cast<float>(-kInf)), value_of_float(-1), value_of_float(-0.0F),
-                    value_of_float(0.0F), value_of_float(1e-45F), value_of_float(static_cast<float>(kInf)),
-                    value_of_float(kNanF)});
-  ordered("double", {value_of_double(-kInf), value_of_double(-1), value_of_double(-0.0), value_of_double(0.0),
-                     value_of_double(5e-324), value_of_double(kInf), value_of_double(kNan)});
+  ordered("float", {value_of_float(static_cast<float>(-kInf)), value_of_float(-1),
+                    value_of_float(-0.0F), value_of_float(0.0F), value_of_float(1e-45F),
+                    value_of_float(static_cast<float>(kInf)), value_of_float(kNanF)});
+  ordered("double",
+          {value_of_double(-kInf), value_of_double(-1), value_of_double(-0.0), value_of_double(0.0),
+           value_of_double(5e-324), value_of_double(kInf), value_of_double(kNan)});
   EXPECT_EQ(compare_values(type_of("double"), value_of_double(-kNan), value_of_double(kNan)), 0);
-  ordered("decimal(38,2)", {value_of_decimal(-(Int128{1} << 100)), value_of_decimal(-129), value_of_decimal(-128),
-                            value_of_decimal(-1), value_of_decimal(0), value_of_decimal(127),
-                            value_of_decimal(128), value_of_decimal(Int128{1} << 100)});
+  ordered("decimal(38,2)",
+          {value_of_decimal(-(Int128{1} << 100)), value_of_decimal(-129), value_of_decimal(-128),
+           value_of_decimal(-1), value_of_decimal(0), value_of_decimal(127), value_of_decimal(128),
+           value_of_decimal(Int128{1} << 100)});
   ordered("string", {"", std::string("\0", 1), "a", "aa", "b", "é", "\uD7FF", "\uE000", "😀"});
   ordered("binary", {"", std::string("\0", 1), "\x7f", "\x80", "\xff"});
   ordered("uuid", {std::string(16, '\x01'), std::string(16, '\x7f'), std::string(16, '\x80')});
@@ -200,9 +250,20 @@ TEST(Decimal, IsAsShortAsItsValueAllows) {
     std::int64_t value;
     std::string_view hex;
   };
-  for (const Case& c : std::initializer_list<Case>{{0, "00"}, {1, "01"}, {-1, "ff"}, {127, "7f"}, {128, "0080"},
-           {-128, "80"}, {-129, "ff7f"}, {255, "00ff"}, {256, "0100"}, {-256, "ff00"}, {32767, "7fff"},
-           {32768, "008000"}, {-32768, "8000"}, {-32769, "ff7fff"}}) {
+  for (const Case& c : std::initializer_list<Case>{{0, "00"},
+                                                   {1, "01"},
+                                                   {-1, "ff"},
+                                                   {127, "7f"},
+                                                   {128, "0080"},
+                                                   {-128, "80"},
+                                                   {-129, "ff7f"},
+                                                   {255, "00ff"},
+                                                   {256, "0100"},
+                                                   {-256, "ff00"},
+                                                   {32767, "7fff"},
+                                                   {32768, "008000"},
+                                                   {-32768, "8000"},
+                                                   {-32769, "ff7fff"}}) {
     EXPECT_EQ(to_hex(value_of_decimal(c.value)), c.hex) << c.value;
   }
   for (int bit = 0; bit < 127; ++bit) {
@@ -212,7 +273,8 @@ TEST(Decimal, IsAsShortAsItsValueAllows) {
         ValueBytes bytes = value_of_decimal(value);
         EXPECT_TRUE(decimal_from_bytes(bytes) == value);
         if (bytes.size() > 1) {
-          bool redundant = (bytes[0] == '\0' && bytes[1] >= 0) || (bytes[0] == '\xff' && bytes[1] < 0);
+          bool redundant =
+              (bytes[0] == '\0' && bytes[1] >= 0) || (bytes[0] == '\xff' && bytes[1] < 0);
           EXPECT_FALSE(redundant) << to_hex(bytes);
         }
       }
@@ -233,11 +295,13 @@ TEST(Temporal, CalendarRoundTripsOverAllYears) {
     ASSERT_EQ(days_from_civil(date), days);
     bool next_day = date.year == last.year && date.month == last.month && date.day == last.day + 1;
     bool next_month = date.year == last.year && date.month == last.month + 1 && date.day == 1;
-    bool next_year = date.year == last.year + 1 && date.month == 1 && date.day == 1 && last.day == 31;
+    bool next_year =
+        date.year == last.year + 1 && date.month == 1 && date.day == 1 && last.day == 31;
     ASSERT_TRUE(next_day || next_month || next_year) << days;
     last = date;
   }
-  for (std::int32_t edge : {std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()}) {
+  for (std::int32_t edge :
+       {std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()}) {
     EXPECT_EQ(*parse_date(date_to_text(edge)), edge) << date_to_text(edge);
   }
   EXPECT_EQ(time_to_text(0), "00:00:00.000000");
@@ -307,7 +371,8 @@ TEST(Bounds, BinaryIsCutByBytesAndOthersAreKept) {
   EXPECT_EQ(truncate_upper(binary, repeat("\xff", 16)), repeat("\xff", 16));
   EXPECT_EQ(truncate_upper(type_of("fixed[20]"), repeat("\xff", 20)), repeat("\xff", 20));
   EXPECT_EQ(truncate_lower(type_of("long"), value_of_long(5)), value_of_long(5));
-  EXPECT_EQ(truncate_upper(type_of("decimal(38,0)"), value_of_decimal(-128)), value_of_decimal(-128));
+  EXPECT_EQ(truncate_upper(type_of("decimal(38,0)"), value_of_decimal(-128)),
+            value_of_decimal(-128));
 }
 
 }  // namespace

@@ -40,10 +40,33 @@ TEST(JsonParse, ReadsEveryKindExactly) {
 }
 
 TEST(JsonParse, RefusesWhatIsNotJson) {
-  for (std::string_view text :
-       {"", " ", "{", "[1,]", "{\"a\":}", "{a:1}", "'x'", "01", "+1", "1.", ".5", "NaN", "Infinity",
-        "tru", "nulll", "1 2", "[] x", "/* c */ 1", "\"\t\"", "\"\\x\"", "\"\\ud800\"",
-        "\"\\udc00x\"", "\"\xff\"", "\"\xed\xa0\x80\"", "\"\xc0\xaf\"", "\"abc", "\xef\xbb\xbf{}"}) {
+  for (std::string_view text : {"",
+                                " ",
+                                "{",
+                                "[1,]",
+                                "{\"a\":}",
+                                "{a:1}",
+                                "'x'",
+                                "01",
+                                "+1",
+                                "1.",
+                                ".5",
+                                "NaN",
+                                "Infinity",
+                                "tru",
+                                "nulll",
+                                "1 2",
+                                "[] x",
+                                "/* c */ 1",
+                                "\"\t\"",
+                                "\"\\x\"",
+                                "\"\\ud800\"",
+                                "\"\\udc00x\"",
+                                "\"\xff\"",
+                                "\"\xed\xa0\x80\"",
+                                "\"\xc0\xaf\"",
+                                "\"abc",
+                                "\xef\xbb\xbf{}"}) {
     EXPECT_NE(parse_failure(text), "parsed") << text;
   }
   EXPECT_NE(parse_failure(std::string_view("1\0", 2)), "parsed");
@@ -79,7 +102,8 @@ TEST(JsonParse, HoldsItsLimits) {
   EXPECT_EQ(parse_failure(nested(3), {.max_bytes = 6, .max_depth = 3}), "parsed");
   EXPECT_THAT(parse_failure(nested(3), {.max_bytes = 5}), HasSubstr("over the limit"));
   EXPECT_NE(parse_failure(nested(3), {.max_depth = 2}), "parsed");
-  EXPECT_NE(parse_failure(nested(100000), {.max_depth = 1000000}), "parsed") << "the stack is bounded";
+  EXPECT_NE(parse_failure(nested(100000), {.max_depth = 1000000}), "parsed")
+      << "the stack is bounded";
 }
 
 TEST(JsonParse, KeepsAMegabyteName) {
@@ -92,10 +116,11 @@ TEST(JsonParse, KeepsAMegabyteName) {
 }
 
 TEST(JsonValue, NamesThePathOfWhatIsWrong) {
-  auto document = Document::parse(R"({"schemas":[{"fields":[{"name":"a"},{"name":null,"id":"7"}]}]})");
+  auto document =
+      Document::parse(R"({"schemas":[{"fields":[{"name":"a"},{"name":null,"id":"7"}]}]})");
   ASSERT_TRUE(document.has_value());
-  auto field = (*(*document->root_object()->require_array("schemas"))[0].as_object()
-                     ->require_array("fields"))[1]
+  auto field = (*(*document->root_object()->require_array("schemas"))[0].as_object()->require_array(
+      "fields"))[1]
                    .as_object();
   ASSERT_TRUE(field.has_value());
   EXPECT_EQ(field->require_int32("id").error().message(),
@@ -120,9 +145,11 @@ TEST(JsonValue, TreatsNullAsAbsent) {  // case A-14
   EXPECT_EQ(*object->require_double("b"), 1.0);
   EXPECT_FALSE(object->optional_int64("c").has_value()) << "another type is an error, not absence";
   EXPECT_FALSE(object->require_bool("b").has_value());
-  EXPECT_THAT(object->require_int32("e").error().message(), HasSubstr("e: the integer is outside 32"));
+  EXPECT_THAT(object->require_int32("e").error().message(),
+              HasSubstr("e: the integer is outside 32"));
   int nulls = 0;
-  for (auto element : *object->require_array("d")) nulls += element.is_null() ? 1 : 0;
+  Array elements = *object->require_array("d");
+  for (auto element : elements) nulls += element.is_null() ? 1 : 0;
   EXPECT_EQ(nulls, 1);
   std::string names;
   for (auto member : *object) names += member.name;
@@ -150,16 +177,18 @@ TEST(JsonWriter, SetsCommasAndEscapes) {
   writer.member_raw("g", "{}");
   writer.member("h", std::numeric_limits<std::uint64_t>::max());
   writer.end_object();
-  EXPECT_EQ(out,
-            "prefix:{\"a\":1,\"b\":\"x\\n\\u0001\x7f\\\"\\\\/é\",\"c\":true,\"e\":-9223372036854775808,"
-            "\"f\":[1.0,\"s\",null,{},[2]],\"g\":{},\"h\":18446744073709551615}");
+  EXPECT_EQ(
+      out,
+      "prefix:{\"a\":1,\"b\":\"x\\n\\u0001\x7f\\\"\\\\/é\",\"c\":true,\"e\":-9223372036854775808,"
+      "\"f\":[1.0,\"s\",null,{},[2]],\"g\":{},\"h\":18446744073709551615}");
 }
 
 TEST(JsonWriter, ReplacesBytesThatAreNotUtf8) {
   std::string out;
   append_string(out, "a\xff\xc3\xa9\xed\xa0\x80\xf4\x90\x80\x80\xc3");
-  EXPECT_EQ(out, "\"a\xEF\xBF\xBD\xc3\xa9\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"
-                 "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\"");
+  EXPECT_EQ(out,
+            "\"a\xEF\xBF\xBD\xc3\xa9\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"
+            "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\"");
   EXPECT_TRUE(Document::parse(out).has_value());
 }
 
@@ -177,7 +206,8 @@ TEST(JsonWriter, AnyBytesBecomeAStringThatParses) {
 }
 
 TEST(JsonWriter, DoublesRoundTripInTheirShortestForm) {
-  for (double value : {0.1, 1.0, -0.0, 1e300, 5e-324, 1.7976931348623157e308, 123456789.125, 1e21}) {
+  for (double value :
+       {0.1, 1.0, -0.0, 1e300, 5e-324, 1.7976931348623157e308, 123456789.125, 1e21}) {
     std::string out;
     append_number(out, value);
     auto document = Document::parse(out);

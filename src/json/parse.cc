@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The only file that sees Boost.JSON: its event parser checks the syntax, the handler builds our own tree.
-// Its DOM is not used because it rounds integers over 64 bits, lets the last of two equal names win and
-// does not read every double correctly rounded.
+// The only file that sees Boost.JSON: its event parser checks the syntax, the handler builds our
+// own tree. Its DOM is not used because it rounds integers over 64 bits, lets the last of two equal
+// names win and does not read every double correctly rounded.
 #include <algorithm>
 #include <boost/json/basic_parser_impl.hpp>
 #include <charconv>
@@ -115,7 +115,8 @@ class Handler {
   }
 
   void move_to_tree(std::size_t count) {
-    tree.nodes.insert(tree.nodes.end(), open_.end() - static_cast<std::ptrdiff_t>(count), open_.end());
+    tree.nodes.insert(tree.nodes.end(), open_.end() - static_cast<std::ptrdiff_t>(count),
+                      open_.end());
     open_.resize(open_.size() - count);
   }
 

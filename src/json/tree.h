@@ -10,8 +10,9 @@
 
 namespace duckicelake::json {
 
-// 16 bytes a node, whatever its kind. The children of a container lie side by side; an object has two
-// nodes a member, name then value. Children come before their container; the root is the last node.
+// 16 bytes a node, whatever its kind. The children of a container lie side by side; an object has
+// two nodes a member, name then value. Children come before their container; the root is the last
+// node.
 struct Node {
   Kind kind = Kind::kNull;
   std::uint32_t size = 0;  // string: bytes; array: elements; object: members

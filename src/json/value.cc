@@ -29,14 +29,25 @@ std::uint32_t child_count(const Node& node) {
 
 void write_node(Writer& writer, const Tree& tree, const Node& node) {
   switch (node.kind) {
-    case Kind::kNull: writer.null(); return;
-    case Kind::kBool: writer.value(node.boolean); return;
-    case Kind::kInteger: writer.value(node.integer); return;
-    case Kind::kDouble: writer.value(node.number); return;
-    case Kind::kString: writer.value(tree.string(node)); return;
+    case Kind::kNull:
+      writer.null();
+      return;
+    case Kind::kBool:
+      writer.value(node.boolean);
+      return;
+    case Kind::kInteger:
+      writer.value(node.integer);
+      return;
+    case Kind::kDouble:
+      writer.value(node.number);
+      return;
+    case Kind::kString:
+      writer.value(tree.string(node));
+      return;
     case Kind::kArray:
       writer.begin_array();
-      for (std::uint32_t i = 0; i < node.size; ++i) write_node(writer, tree, tree.nodes[node.first + i]);
+      for (std::uint32_t i = 0; i < node.size; ++i)
+        write_node(writer, tree, tree.nodes[node.first + i]);
       writer.end_array();
       return;
     case Kind::kObject:
@@ -65,13 +76,20 @@ Result<Object> Document::root_object() const { return root().as_object(); }
 
 std::string_view kind_name(Kind kind) {
   switch (kind) {
-    case Kind::kNull: return "null";
-    case Kind::kBool: return "a boolean";
-    case Kind::kInteger: return "an integer";
-    case Kind::kDouble: return "a number with a fraction or exponent";
-    case Kind::kString: return "a string";
-    case Kind::kArray: return "an array";
-    case Kind::kObject: return "an object";
+    case Kind::kNull:
+      return "null";
+    case Kind::kBool:
+      return "a boolean";
+    case Kind::kInteger:
+      return "an integer";
+    case Kind::kDouble:
+      return "a number with a fraction or exponent";
+    case Kind::kString:
+      return "a string";
+    case Kind::kArray:
+      return "an array";
+    case Kind::kObject:
+      return "an object";
   }
   return "nothing";
 }
@@ -127,8 +145,8 @@ Result<Object> Value::as_object() const {
   return Object(tree_, node_, node.first, node.size);
 }
 
-// A container always comes after its children, so one walk to the end meets every ancestor, innermost
-// first.
+// A container always comes after its children, so one walk to the end meets every ancestor,
+// innermost first.
 std::string Value::path() const {
   std::vector<std::string> steps;
   std::uint32_t wanted = node_;
@@ -179,16 +197,16 @@ Result<Value> Object::require(std::string_view name) const {
 }
 
 // One pair per type: require_x(name) and optional_x(name), both through Value::as_x.
-#define DIL_JSON_MEMBER(type, suffix)                                                         \
-  Result<type> Object::require_##suffix(std::string_view name) const {                        \
-    DIL_TRY(Value found, require(name));                                                      \
-    return found.as_##suffix();                                                               \
-  }                                                                                           \
-  Result<std::optional<type>> Object::optional_##suffix(std::string_view name) const {        \
-    auto found = find(name);                                                                  \
-    if (!found.has_value()) return std::optional<type>();                                     \
-    DIL_TRY(type content, found->as_##suffix());                                              \
-    return std::optional<type>(content);                                                      \
+#define DIL_JSON_MEMBER(type, suffix)                                                  \
+  Result<type> Object::require_##suffix(std::string_view name) const {                 \
+    DIL_TRY(Value found, require(name));                                               \
+    return found.as_##suffix();                                                        \
+  }                                                                                    \
+  Result<std::optional<type>> Object::optional_##suffix(std::string_view name) const { \
+    auto found = find(name);                                                           \
+    if (!found.has_value()) return std::optional<type>();                              \
+    DIL_TRY(type content, found->as_##suffix());                                       \
+    return std::optional<type>(content);                                               \
   }
 
 DIL_JSON_MEMBER(bool, bool)

@@ -23,12 +23,13 @@ struct ParseLimits {
   std::size_t max_depth = 64;                     // nested arrays and objects
 };
 
-// A parsed JSON text (RFC 8259). Move-only; values, arrays and objects are views into it and must not
-// outlive it. Reading is const and safe from several threads.
+// A parsed JSON text (RFC 8259). Move-only; values, arrays and objects are views into it and must
+// not outlive it. Reading is const and safe from several threads.
 //
-// Refused with kInvalidArgument: text over the limits, invalid UTF-8, lone surrogates, anything after the
-// value, duplicate member names, integers outside int64, numbers outside double. Nothing is rounded: a
-// number without '.' or exponent is an integer, any other is a double (correctly rounded).
+// Refused with kInvalidArgument: text over the limits, invalid UTF-8, lone surrogates, anything
+// after the value, duplicate member names, integers outside int64, numbers outside double. Nothing
+// is rounded: a number without '.' or exponent is an integer, any other is a double (correctly
+// rounded).
 class Document {
  public:
   static Result<Document> parse(std::string_view text, const ParseLimits& limits = {});
@@ -50,9 +51,9 @@ enum class Kind : std::uint8_t { kNull, kBool, kInteger, kDouble, kString, kArra
 // "a string", "an object", … for messages.
 std::string_view kind_name(Kind kind);
 
-// A view of one value. The `as_` functions fail with kInvalidArgument and a message that begins with the
-// value's path ("schemas[0].fields[2].name: expected a string, found null"). The path is worked out only
-// when it is asked for, so that reading costs nothing for it.
+// A view of one value. The `as_` functions fail with kInvalidArgument and a message that begins
+// with the value's path ("schemas[0].fields[2].name: expected a string, found null"). The path is
+// worked out only when it is asked for, so that reading costs nothing for it.
 class Value {
  public:
   Kind kind() const;
@@ -66,7 +67,8 @@ class Value {
   Result<Array> as_array() const;
   Result<Object> as_object() const;
 
-  // Where the value stands: "refs.main.snapshot-id"; "the document" for the root. Long names are cut.
+  // Where the value stands: "refs.main.snapshot-id"; "the document" for the root. Long names are
+  // cut.
   std::string path() const;
   // kInvalidArgument "<path>: <what>".
   Error error(std::string_view what) const;
@@ -83,6 +85,8 @@ class Value {
   std::uint32_t node_;
 };
 
+// A view of an array. Name it before looping over it: in `for (x : *object.require_array("d"))` the
+// Result is gone when the loop begins.
 class Array {
  public:
   std::size_t size() const { return size_; }
@@ -121,8 +125,8 @@ class Array {
 
 struct Member;
 
-// A view of an object. Everywhere here a member whose value is null counts as absent (case A-14); only
-// `member` and iteration show it. Lookup is linear in the number of members.
+// A view of an object. Everywhere here a member whose value is null counts as absent (case A-14);
+// only `member` and iteration show it. Lookup is linear in the number of members.
 class Object {
  public:
   std::size_t size() const { return size_; }

@@ -9,17 +9,19 @@
 
 namespace duckicelake::json {
 
-// Appends `text` as a JSON string with its quotes: escapes '"', '\\' and control characters (RFC 8259
-// section 7), keeps all other UTF-8. Bytes that are not UTF-8 become U+FFFD: the output is always JSON.
+// Appends `text` as a JSON string with its quotes: escapes '"', '\\' and control characters (RFC
+// 8259 section 7), keeps all other UTF-8. Bytes that are not UTF-8 become U+FFFD: the output is
+// always JSON.
 void append_string(std::string& out, std::string_view text);
 
-// Shortest text that reads back as the same number, always with '.' or an exponent ("1.0", "1e+300").
-// Pre-condition: finite (anything else is written as null).
+// Shortest text that reads back as the same number, always with '.' or an exponent ("1.0",
+// "1e+300"). Pre-condition: finite (anything else is written as null).
 void append_number(std::string& out, double value);
 void append_number(std::string& out, float value);
 
-// Writes JSON by appending to a string that the caller owns; nothing is buffered here. Commas are set
-// between elements; balancing of begin and end, and a key before each member, are left to the caller.
+// Writes JSON by appending to a string that the caller owns; nothing is buffered here. Commas are
+// set between elements; balancing of begin and end, and a key before each member, are left to the
+// caller.
 class Writer {
  public:
   // The first value is written without a comma before it, whatever `out` ends with.
