@@ -11,15 +11,15 @@
 
 namespace duckicelake::net {
 
-// Decodes a chunked body (RFC 9112 §7.1) fed in pieces of any size. Lines end in CRLF only; a size is 1
-// to 8 hex digits; extensions and trailers are checked for control characters, bounded and dropped.
-// Memory: appends to the caller's string what has arrived, never what a size promises.
+// Decodes a chunked body (RFC 9112 §7.1) fed in pieces of any size. Lines end in CRLF only; a size
+// is 1 to 8 hex digits; extensions and trailers are checked for control characters, bounded and
+// dropped. Memory: appends to the caller's string what has arrived, never what a size promises.
 class ChunkedDecoder {
  public:
   explicit ChunkedDecoder(std::size_t max_body_bytes) : max_body_bytes_(max_body_bytes) {}
 
-  // Consumes from `input` and appends the decoded bytes to `body`. Stops at the end of the body: what
-  // stays unconsumed then belongs to the next request.
+  // Consumes from `input` and appends the decoded bytes to `body`. Stops at the end of the body:
+  // what stays unconsumed then belongs to the next request.
   struct Progress {
     std::size_t consumed = 0;
     bool is_complete = false;
@@ -28,15 +28,27 @@ class ChunkedDecoder {
   Progress feed(std::string_view input, std::string& body);
 
  private:
-  enum class State { kSize, kExtension, kSizeLineFeed, kData, kDataReturn, kDataLineFeed,
-                     kTrailerStart, kTrailer, kTrailerLineFeed, kEndLineFeed, kDone };
+  enum class State {
+    kSize,
+    kExtension,
+    kSizeLineFeed,
+    kData,
+    kDataReturn,
+    kDataLineFeed,
+    kTrailerStart,
+    kTrailer,
+    kTrailerLineFeed,
+    kEndLineFeed,
+    kDone
+  };
 
   std::optional<Fault> feed_byte(char c);
   std::optional<Fault> end_size_line();
   // Copies as much chunk data as `input` holds; the number of bytes taken.
   std::size_t take_data(std::string_view input, std::string& body);
 
-  // Bounds over the whole body of what a client may send besides data: it costs work and buys nothing.
+  // Bounds over the whole body of what a client may send besides data: it costs work and buys
+  // nothing.
   static constexpr std::size_t kMaxExtensionBytes = 16 * 1024;
   static constexpr std::size_t kMaxTrailerBytes = 8 * 1024;
 

@@ -35,10 +35,10 @@ TEST(Chunked, DecodesInPiecesOfAnySize) {
 }
 
 TEST(Chunked, RefusesMalformedInput) {
-  for (std::string input :
-       {"\r\n", "x\r\n", "-1\r\n", "+1\r\n", "0x1\r\n", " 1\r\n", "1 \r\na\r\n", "1\na\r\n0\r\n\r\n",
-        "1\r\nab\r\n", "1\r\na0\r\n\r\n", "1\r\na\n0\r\n\r\n", "1\rXa", "000000001\r\na\r\n",
-        "1;a\nb\r\na\r\n", "0\r\nT: x\n\r\n", "0\r\n\rX", "0\r\n\x01: y\r\n\r\n", "1\r\na\rX"}) {
+  for (std::string input : {"\r\n", "x\r\n", "-1\r\n", "+1\r\n", "0x1\r\n", " 1\r\n", "1 \r\na\r\n",
+                            "1\na\r\n0\r\n\r\n", "1\r\nab\r\n", "1\r\na0\r\n\r\n",
+                            "1\r\na\n0\r\n\r\n", "1\rXa", "000000001\r\na\r\n", "1;a\nb\r\na\r\n",
+                            "0\r\nT: x\n\r\n", "0\r\n\rX", "0\r\n\x01: y\r\n\r\n", "1\r\na\rX"}) {
     EXPECT_EQ(decode(input), "!400") << input;
     EXPECT_EQ(decode(input, 1), "!400") << input;
   }

@@ -10,7 +10,8 @@ thread_local const Mailbox* current_mailbox = nullptr;
 
 bool Mailbox::post(Task task) {
   std::lock_guard lock(mutex_);
-  // A refused task is destroyed by the caller's frame after the lock is gone: its destructor may post.
+  // A refused task is destroyed by the caller's frame after the lock is gone: its destructor may
+  // post.
   if (closed_) return false;
   pending_.push_back(std::move(task));
   if (!wake_sent_) {

@@ -37,8 +37,8 @@ class Task {
   std::unique_ptr<Base> body_;
 };
 
-// The queue of tasks that other threads hand to one I/O thread. Posts between two wake-ups share one
-// wake-up. It outlives the server for as long as responders refer to it, but is closed by then.
+// The queue of tasks that other threads hand to one I/O thread. Posts between two wake-ups share
+// one wake-up. It outlives the server for as long as responders refer to it, but is closed by then.
 class Mailbox {
  public:
   // wake: makes the I/O thread call run_pending(); called with the mailbox locked, from any thread.
@@ -69,15 +69,16 @@ class Mailbox {
   bool wake_sent_ = false;
 };
 
-// Names one I/O thread of a server, from any thread. Cheap to copy; valid after the server's end, when
-// post() refuses.
+// Names one I/O thread of a server, from any thread. Cheap to copy; valid after the server's end,
+// when post() refuses.
 class Executor {
  public:
   Executor() = default;
   explicit Executor(std::shared_ptr<Mailbox> mailbox) : mailbox_(std::move(mailbox)) {}
 
-  // Runs the task on the I/O thread; tasks of one posting thread keep their order. A task must not block
-  // and must not throw. Responders of this I/O thread that it calls complete without a further hop.
+  // Runs the task on the I/O thread; tasks of one posting thread keep their order. A task must not
+  // block and must not throw. Responders of this I/O thread that it calls complete without a
+  // further hop.
   bool post(Task task) const { return mailbox_ && mailbox_->post(std::move(task)); }
   // 0 .. io_threads-1
   std::size_t thread_index() const { return mailbox_ ? mailbox_->thread_index() : 0; }

@@ -180,8 +180,8 @@ bool accepts_gzip(std::string_view accept_encoding) {
         comma == std::string_view::npos ? std::string_view() : accept_encoding.substr(comma + 1);
     std::size_t semicolon = item.find(';');
     std::string_view coding = trim(item.substr(0, semicolon));
-    int weight = semicolon == std::string_view::npos ? 1000
-                                                     : coding_weight(item.substr(semicolon + 1));
+    int weight =
+        semicolon == std::string_view::npos ? 1000 : coding_weight(item.substr(semicolon + 1));
     if (equals_ignoring_case(coding, "gzip") || equals_ignoring_case(coding, "x-gzip")) {
       gzip = std::max(gzip.value_or(0), weight);
     } else if (coding == "*") {
@@ -194,6 +194,8 @@ bool accepts_gzip(std::string_view accept_encoding) {
   return effective > 0 && effective >= identity;
 }
 
-bool accepts_gzip(const Request& request) { return accepts_gzip(request.header("accept-encoding")); }
+bool accepts_gzip(const Request& request) {
+  return accepts_gzip(request.header("accept-encoding"));
+}
 
 }  // namespace duckicelake::net

@@ -14,9 +14,10 @@ namespace duckicelake::net {
 // One gzip member (RFC 1952). level: 1 (fast) to 9. The same input gives the same bytes.
 Result<std::string> gzip_compress(std::string_view bytes, int level);
 
-// Inflates gzip bytes step by step, so that a caller on an I/O thread can yield in between. Members may
-// be concatenated; anything else after a member, or a cut-off stream, is kInvalidArgument. Output beyond
-// max_output is kPayloadTooLarge, found after at most one further step: memory stays bounded by it.
+// Inflates gzip bytes step by step, so that a caller on an I/O thread can yield in between. Members
+// may be concatenated; anything else after a member, or a cut-off stream, is kInvalidArgument.
+// Output beyond max_output is kPayloadTooLarge, found after at most one further step: memory stays
+// bounded by it.
 class Gunzip {
  public:
   // Pre-condition: input outlives the object.
@@ -37,8 +38,8 @@ class Gunzip {
 
 Result<std::string> gunzip(std::string_view bytes, std::size_t max_output);
 
-// Whether an Accept-Encoding value asks for gzip at least as much as for identity (RFC 9110 §12.5.3:
-// q-values, "*", "x-gzip"). An absent or empty header asks for nothing: false.
+// Whether an Accept-Encoding value asks for gzip at least as much as for identity (RFC 9110
+// §12.5.3: q-values, "*", "x-gzip"). An absent or empty header asks for nothing: false.
 bool accepts_gzip(std::string_view accept_encoding);
 bool accepts_gzip(const Request& request);
 

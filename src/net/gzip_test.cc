@@ -17,8 +17,8 @@ std::string noise(std::size_t size) {
 }
 
 TEST(Gzip, RoundTrips) {
-  for (const std::string& bytes : {std::string(), std::string("a"), std::string(1 << 20, 'x'),
-                                   noise(300'000)}) {
+  for (const std::string& bytes :
+       {std::string(), std::string("a"), std::string(1 << 20, 'x'), noise(300'000)}) {
     for (int level : {0, 1, 6, 9, 99}) {
       auto packed = gzip_compress(bytes, level);
       ASSERT_TRUE(packed.has_value());
@@ -72,14 +72,29 @@ TEST(Gzip, NegotiatesByWeight) {
     std::string header;
     bool accepts;
   };
-  for (const Case& c : {Case{"", false}, Case{"gzip", true}, Case{"GZip", true}, Case{"x-gzip", true},
-                        Case{"deflate, br", false}, Case{"deflate, gzip;q=1.0, *;q=0.5", true},
-                        Case{"gzip;q=0", false}, Case{"gzip;q=0.000, *", false}, Case{"*", true},
-                        Case{"*;q=0", false}, Case{"identity", false}, Case{"identity, gzip", true},
-                        Case{"identity;q=1, gzip;q=0.5", false}, Case{"identity;q=0.5, gzip;q=0.8", true},
-                        Case{"gzip ; q=0.3", true}, Case{"br,gzip;Q=0.2", true}, Case{"gzip;q=2", false},
-                        Case{"gzip;q=abc", false}, Case{"gzip;q=", false}, Case{"gzip;q=1.001", false},
-                        Case{"gzipx", false}, Case{",,gzip,", true}, Case{"gzip;level=1;q=0", false}}) {
+  for (const Case& c : {Case{"", false},
+                        Case{"gzip", true},
+                        Case{"GZip", true},
+                        Case{"x-gzip", true},
+                        Case{"deflate, br", false},
+                        Case{"deflate, gzip;q=1.0, *;q=0.5", true},
+                        Case{"gzip;q=0", false},
+                        Case{"gzip;q=0.000, *", false},
+                        Case{"*", true},
+                        Case{"*;q=0", false},
+                        Case{"identity", false},
+                        Case{"identity, gzip", true},
+                        Case{"identity;q=1, gzip;q=0.5", false},
+                        Case{"identity;q=0.5, gzip;q=0.8", true},
+                        Case{"gzip ; q=0.3", true},
+                        Case{"br,gzip;Q=0.2", true},
+                        Case{"gzip;q=2", false},
+                        Case{"gzip;q=abc", false},
+                        Case{"gzip;q=", false},
+                        Case{"gzip;q=1.001", false},
+                        Case{"gzipx", false},
+                        Case{",,gzip,", true},
+                        Case{"gzip;level=1;q=0", false}}) {
     EXPECT_EQ(accepts_gzip(c.header), c.accepts) << c.header;
   }
   Request request;

@@ -37,7 +37,8 @@ struct Request {
   bool has_header(std::string_view lower_name) const;
 };
 
-// A piece of a response body: bytes of its own, or bytes shared with a cache (written without a copy).
+// A piece of a response body: bytes of its own, or bytes shared with a cache (written without a
+// copy).
 class Chunk {
  public:
   Chunk(std::string owned) : owned_(std::move(owned)) {}  // NOLINT: a string is a chunk
@@ -55,9 +56,9 @@ class Chunk {
   std::string_view view_;
 };
 
-// What a handler answers. content-length, date, connection, transfer-encoding and x-request-id are the
-// server's: handlers' values for them are ignored. A header value with a control character turns the
-// response into a 500. A 204, 304 or HEAD response is sent without its body.
+// What a handler answers. content-length, date, connection, transfer-encoding and x-request-id are
+// the server's: handlers' values for them are ignored. A header value with a control character
+// turns the response into a 500. A 204, 304 or HEAD response is sent without its body.
 struct Response {
   int status = 200;
   Headers headers;

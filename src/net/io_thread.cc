@@ -22,12 +22,11 @@ constexpr std::size_t kMaxRefusing = 64;
 constexpr int kListenBacklog = 4096;
 constexpr auto kDrainTick = 20ms;
 
-// Deadlines are checked a few times within the shortest timeout: exact enough, and one timer per thread
-// instead of one per operation.
+// Deadlines are checked a few times within the shortest timeout: exact enough, and one timer per
+// thread instead of one per operation.
 Clock::duration choose_tick(const ServerConfig& config) {
-  auto shortest =
-      std::min({config.header_timeout, config.body_timeout, config.write_timeout,
-                config.idle_timeout, config.handler_timeout, config.linger_timeout});
+  auto shortest = std::min({config.header_timeout, config.body_timeout, config.write_timeout,
+                            config.idle_timeout, config.handler_timeout, config.linger_timeout});
   return std::clamp<Clock::duration>(shortest / 4, 5ms, 250ms);
 }
 
@@ -52,9 +51,8 @@ IoThread::IoThread(SharedState& shared, Counters& counters, std::size_t index)
       io_(1),
       acceptor_(io_),
       tick_(io_) {
-  mailbox_ = std::make_shared<Mailbox>(index, [this] {
-    asio::post(io_, [mailbox = mailbox_.get()] { mailbox->run_pending(); });
-  });
+  mailbox_ = std::make_shared<Mailbox>(
+      index, [this] { asio::post(io_, [mailbox = mailbox_.get()] { mailbox->run_pending(); }); });
 }
 
 IoThread::~IoThread() { mailbox_->close(); }
@@ -68,7 +66,8 @@ Result<std::uint16_t> IoThread::listen(const Tcp::endpoint& endpoint, PortSharin
   int on = 1;
   if (sharing == PortSharing::kShared &&
       setsockopt(acceptor_.native_handle(), SOL_SOCKET, SO_REUSEPORT, &on, sizeof on) != 0) {
-    return listen_error(endpoint, "SO_REUSEPORT", error_code(errno, boost::system::system_category()));
+    return listen_error(endpoint, "SO_REUSEPORT",
+                        error_code(errno, boost::system::system_category()));
   }
   acceptor_.bind(endpoint, ec);
   if (ec) return listen_error(endpoint, "bind", ec);

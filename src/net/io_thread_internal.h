@@ -41,8 +41,9 @@ inline constexpr auto kUseTuple = asio::as_tuple(asio::use_awaitable_t<IoExecuto
 // Written by one I/O thread, read by any.
 struct Counters {
   using Cell = std::atomic<std::uint64_t>;
-  Cell connections_accepted{0}, connections_refused{0}, requests{0}, bytes_received{0}, bytes_sent{0},
-      tls_handshake_failures{0}, idle_closes{0}, dropped_responders{0}, handler_timeouts{0};
+  Cell connections_accepted{0}, connections_refused{0}, requests{0}, bytes_received{0},
+      bytes_sent{0}, tls_handshake_failures{0}, idle_closes{0}, dropped_responders{0},
+      handler_timeouts{0};
   std::array<Cell, 6> responses_by_class{};
   std::array<Cell, kFaultKinds> faults_by_kind{};
 };
@@ -58,8 +59,8 @@ struct SharedState {
 
   const ServerConfig config;
   Handler& handler;
-  std::unique_ptr<TlsContext> tls;  // null: plain
-  std::string request_id_prefix;    // random per process start
+  std::unique_ptr<TlsContext> tls;          // null: plain
+  std::string request_id_prefix;            // random per process start
   std::atomic<std::size_t> connections{0};  // all, also those that are being refused
   std::atomic<std::size_t> refusing{0};
   std::atomic<std::size_t> body_bytes{0};  // of requests in progress

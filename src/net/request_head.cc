@@ -12,9 +12,7 @@ constexpr Fault malformed(std::string_view message) {
 constexpr Fault bad_framing(std::string_view message) {
   return Fault{FaultKind::kFraming, 400, message};
 }
-constexpr Fault bad_host(std::string_view message) {
-  return Fault{FaultKind::kHost, 400, message};
-}
+constexpr Fault bad_host(std::string_view message) { return Fault{FaultKind::kHost, 400, message}; }
 
 // tchar of RFC 9110 §5.6.2, lower-cased; 0 for every other byte.
 constexpr std::array<char, 256> make_token_table() {
@@ -32,7 +30,8 @@ constexpr std::array<char, 256> kTokenLower = make_token_table();
 char token_lower(char c) { return kTokenLower[static_cast<unsigned char>(c)]; }
 
 bool is_token(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return token_lower(c); });
+  return !text.empty() &&
+         std::all_of(text.begin(), text.end(), [](char c) { return token_lower(c); });
 }
 
 // Field values are visible ASCII, obs-text, SP and HTAB (RFC 9110 §5.5).
@@ -172,7 +171,8 @@ std::optional<Fault> parse_content_length(std::string_view value, HeadInfo& info
     return bad_framing("malformed Content-Length");
   }
   if (value.size() > 18) return Fault{FaultKind::kBodyTooLarge, 413, "the body is too large"};
-  for (char c : value) info.content_length = info.content_length * 10 + static_cast<unsigned>(c - '0');
+  for (char c : value)
+    info.content_length = info.content_length * 10 + static_cast<unsigned>(c - '0');
   return std::nullopt;
 }
 
@@ -235,9 +235,11 @@ std::optional<Fault> interpret_header(const std::string& name, const std::string
       break;
     case 17:
       if (name == "transfer-encoding") {
-        if (++seen.transfer_encoding > 1) return bad_framing("more than one Transfer-Encoding header");
+        if (++seen.transfer_encoding > 1)
+          return bad_framing("more than one Transfer-Encoding header");
         if (!equals_ignoring_case(value, "chunked")) {
-          return Fault{FaultKind::kNotImplemented, 501, "only the transfer coding chunked is supported"};
+          return Fault{FaultKind::kNotImplemented, 501,
+                       "only the transfer coding chunked is supported"};
         }
         info.is_chunked = true;
       }
@@ -300,7 +302,8 @@ std::optional<Fault> parse_request_head(std::string_view head, const HeadLimits&
   if (!head.ends_with("\r\n\r\n")) return malformed("incomplete head");
   std::string_view authority;
   std::string_view rest = head;
-  if (auto fault = parse_request_line(take_line(rest), limits, request, info, authority)) return fault;
+  if (auto fault = parse_request_line(take_line(rest), limits, request, info, authority))
+    return fault;
 
   request.headers.reserve(12);
   Seen seen;
@@ -331,8 +334,8 @@ std::optional<Fault> parse_request_head(std::string_view head, const HeadLimits&
 
 bool is_valid_request_id(std::string_view id) {
   return !id.empty() && id.size() <= 128 && std::all_of(id.begin(), id.end(), [](char c) {
-    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' || c == '_' ||
-           c == '-';
+    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' ||
+           c == '_' || c == '-';
   });
 }
 

@@ -19,7 +19,9 @@ Parsed parse(std::string_view head) {
 }
 
 // A head with a good request line and Host, and these lines besides.
-std::string with(const std::string& lines) { return "GET / HTTP/1.1\r\nHost: h\r\n" + lines + "\r\n"; }
+std::string with(const std::string& lines) {
+  return "GET / HTTP/1.1\r\nHost: h\r\n" + lines + "\r\n";
+}
 
 int status_of(const std::string& head) {
   auto parsed = parse(head);
@@ -46,30 +48,51 @@ TEST(RequestHead, RefusesBadRequestLines) {
     std::string line;
     int status;
   };
-  for (const Case& c :
-       {Case{"", 400}, Case{"GET", 400}, Case{"GET /", 400}, Case{"GET  / HTTP/1.1", 400},
-        Case{"GET /  HTTP/1.1", 400}, Case{" GET / HTTP/1.1", 400}, Case{"GET / HTTP/1.1 ", 400},
-        Case{"GET\t/ HTTP/1.1", 400}, Case{"GET /a b HTTP/1.1", 400}, Case{"G(T / HTTP/1.1", 400},
-        Case{"GET /\x01 HTTP/1.1", 400}, Case{"GET /\x7f HTTP/1.1", 400},
-        Case{std::string("GET /\0 HTTP/1.1", 15), 400}, Case{"GET /a#b HTTP/1.1", 400},
-        Case{"GET a HTTP/1.1", 400}, Case{"GET * HTTP/1.1", 400}, Case{"GET / http/1.1", 400},
-        Case{"GET / HTTP/1.10", 400}, Case{"GET / HTTP/11", 400}, Case{"GET / HTTP/1.2", 505},
-        Case{"GET / HTTP/2.0", 505}, Case{"PRI * HTTP/2.0", 505}, Case{"GET / HTTP/0.9", 505},
-        Case{"CONNECT h:443 HTTP/1.1", 501}, Case{"TRACE / HTTP/1.1", 501},
-        Case{"GET ftp://h/ HTTP/1.1", 400}, Case{"GET http:///x HTTP/1.1", 400},
-        Case{"GET http://u@h/ HTTP/1.1", 400}, Case{"GET http://h\\/ HTTP/1.1", 400},
-        Case{"GET /\r HTTP/1.1", 400}, Case{std::string(33, 'A') + " / HTTP/1.1", 400},
-        Case{"GET /" + std::string(16 * 1024, 'a') + " HTTP/1.1", 414},
-        Case{"OPTIONS * HTTP/1.1", 200}, Case{"get / HTTP/1.1", 200}, Case{"GET /ä HTTP/1.1", 200},
-        Case{"GET HTTPS://h?q HTTP/1.1", 200}}) {
+  for (const Case& c : {Case{"", 400},
+                        Case{"GET", 400},
+                        Case{"GET /", 400},
+                        Case{"GET  / HTTP/1.1", 400},
+                        Case{"GET /  HTTP/1.1", 400},
+                        Case{" GET / HTTP/1.1", 400},
+                        Case{"GET / HTTP/1.1 ", 400},
+                        Case{"GET\t/ HTTP/1.1", 400},
+                        Case{"GET /a b HTTP/1.1", 400},
+                        Case{"G(T / HTTP/1.1", 400},
+                        Case{"GET /\x01 HTTP/1.1", 400},
+                        Case{"GET /\x7f HTTP/1.1", 400},
+                        Case{std::string("GET /\0 HTTP/1.1", 15), 400},
+                        Case{"GET /a#b HTTP/1.1", 400},
+                        Case{"GET a HTTP/1.1", 400},
+                        Case{"GET * HTTP/1.1", 400},
+                        Case{"GET / http/1.1", 400},
+                        Case{"GET / HTTP/1.10", 400},
+                        Case{"GET / HTTP/11", 400},
+                        Case{"GET / HTTP/1.2", 505},
+                        Case{"GET / HTTP/2.0", 505},
+                        Case{"PRI * HTTP/2.0", 505},
+                        Case{"GET / HTTP/0.9", 505},
+                        Case{"CONNECT h:443 HTTP/1.1", 501},
+                        Case{"TRACE / HTTP/1.1", 501},
+                        Case{"GET ftp://h/ HTTP/1.1", 400},
+                        Case{"GET http:///x HTTP/1.1", 400},
+                        Case{"GET http://u@h/ HTTP/1.1", 400},
+                        Case{"GET http://h\\/ HTTP/1.1", 400},
+                        Case{"GET /\r HTTP/1.1", 400},
+                        Case{std::string(33, 'A') + " / HTTP/1.1", 400},
+                        Case{"GET /" + std::string(16 * 1024, 'a') + " HTTP/1.1", 414},
+                        Case{"OPTIONS * HTTP/1.1", 200},
+                        Case{"get / HTTP/1.1", 200},
+                        Case{"GET /ä HTTP/1.1", 200},
+                        Case{"GET HTTPS://h?q HTTP/1.1", 200}}) {
     EXPECT_EQ(status_of(c.line + "\r\nHost: h\r\n\r\n"), c.status) << c.line;
   }
 }
 
 TEST(RequestHead, RefusesBadHeaderLines) {
-  for (std::string lines : {"X : 1\r\n", "X\t: 1\r\n", " X: 1\r\n", "X: 1\r\n folded\r\n", "X: 1\r\n\tfolded\r\n",
-                            ": 1\r\n", "X\r\n", "X: a\rb\r\n", "X: a\x01\r\n", "X: \x7f\r\n", "X(: 1\r\n",
-                            "X\xc3: 1\r\n", "X: a\nY: b\r\n", "X: \x1b[31m\r\n"}) {
+  for (std::string lines :
+       {"X : 1\r\n", "X\t: 1\r\n", " X: 1\r\n", "X: 1\r\n folded\r\n", "X: 1\r\n\tfolded\r\n",
+        ": 1\r\n", "X\r\n", "X: a\rb\r\n", "X: a\x01\r\n", "X: \x7f\r\n", "X(: 1\r\n",
+        "X\xc3: 1\r\n", "X: a\nY: b\r\n", "X: \x1b[31m\r\n"}) {
     EXPECT_EQ(status_of(with(lines)), 400) << lines;
   }
   EXPECT_EQ(status_of(with(std::string("X: a\0b\r\n", 8))), 400);
@@ -84,23 +107,33 @@ TEST(RequestHead, RefusesAmbiguousFraming) {
     std::string lines;
     int status;
   };
-  for (const Case& c :
-       {Case{"Content-Length: 1\r\nTransfer-Encoding: chunked\r\n", 400},
-        Case{"Transfer-Encoding: chunked\r\nContent-Length: 0\r\n", 400},
-        Case{"Content-Length: 1\r\nContent-Length: 2\r\n", 400},
-        Case{"Content-Length: 1\r\nContent-Length: 1\r\n", 400}, Case{"Content-Length: 1, 1\r\n", 400},
-        Case{"Content-Length: +5\r\n", 400}, Case{"Content-Length: -5\r\n", 400},
-        Case{"Content-Length: 5 5\r\n", 400}, Case{"Content-Length: 0x5\r\n", 400},
-        Case{"Content-Length:\r\n", 400}, Case{"Content-Length: 5.0\r\n", 400},
-        Case{"Content-Length: 99999999999999999999\r\n", 413},
-        Case{"Transfer-Encoding: gzip\r\n", 501}, Case{"Transfer-Encoding: gzip, chunked\r\n", 501},
-        Case{"Transfer-Encoding: chunked, chunked\r\n", 501}, Case{"Transfer-Encoding: identity\r\n", 501},
-        Case{"Transfer-Encoding: xchunked\r\n", 501}, Case{"Transfer-Encoding:\r\n", 501},
-        Case{"Transfer-Encoding: \"chunked\"\r\n", 501}, Case{"Transfer-Encoding: \x0b" "chunked\r\n", 400},
-        Case{"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n", 400},
-        Case{"Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n", 400},
-        Case{"Transfer_Encoding: chunked\r\n", 200}, Case{"Transfer-Encoding: Chunked\r\n", 200},
-        Case{"Content-Length: 0000000000000005\r\n", 200}}) {
+  for (const Case& c : {Case{"Content-Length: 1\r\nTransfer-Encoding: chunked\r\n", 400},
+                        Case{"Transfer-Encoding: chunked\r\nContent-Length: 0\r\n", 400},
+                        Case{"Content-Length: 1\r\nContent-Length: 2\r\n", 400},
+                        Case{"Content-Length: 1\r\nContent-Length: 1\r\n", 400},
+                        Case{"Content-Length: 1, 1\r\n", 400},
+                        Case{"Content-Length: +5\r\n", 400},
+                        Case{"Content-Length: -5\r\n", 400},
+                        Case{"Content-Length: 5 5\r\n", 400},
+                        Case{"Content-Length: 0x5\r\n", 400},
+                        Case{"Content-Length:\r\n", 400},
+                        Case{"Content-Length: 5.0\r\n", 400},
+                        Case{"Content-Length: 99999999999999999999\r\n", 413},
+                        Case{"Transfer-Encoding: gzip\r\n", 501},
+                        Case{"Transfer-Encoding: gzip, chunked\r\n", 501},
+                        Case{"Transfer-Encoding: chunked, chunked\r\n", 501},
+                        Case{"Transfer-Encoding: identity\r\n", 501},
+                        Case{"Transfer-Encoding: xchunked\r\n", 501},
+                        Case{"Transfer-Encoding:\r\n", 501},
+                        Case{"Transfer-Encoding: \"chunked\"\r\n", 501},
+                        Case{"Transfer-Encoding: \x0b"
+                             "chunked\r\n",
+                             400},
+                        Case{"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n", 400},
+                        Case{"Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n", 400},
+                        Case{"Transfer_Encoding: chunked\r\n", 200},
+                        Case{"Transfer-Encoding: Chunked\r\n", 200},
+                        Case{"Content-Length: 0000000000000005\r\n", 200}}) {
     EXPECT_EQ(status_of(with(c.lines)), c.status) << c.lines;
   }
   EXPECT_EQ(status_of("POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n"), 400);
@@ -162,7 +195,8 @@ TEST(RequestHead, ScannerFindsTheEndInPieces) {
 }
 
 TEST(RequestHead, ScannerRefusesBareLineFeeds) {
-  for (std::string bytes : {"\n", "GET / HTTP/1.1\n", "GET / HTTP/1.1\r\n\n", "GET / HTTP/1.1\r\nHost: h\n\r\n"}) {
+  for (std::string bytes :
+       {"\n", "GET / HTTP/1.1\n", "GET / HTTP/1.1\r\n\n", "GET / HTTP/1.1\r\nHost: h\n\r\n"}) {
     HeadScanner scanner;
     EXPECT_TRUE(scanner.scan(bytes).fault) << bytes;
   }

@@ -22,12 +22,12 @@ class ResponseSink {
   virtual Executor executor() const = 0;
 };
 
-// The right and duty to answer one request. Move-only; call it once, from any thread, also from within
-// Handler::handle, where the response is written without a queue or a wake-up. Destroyed unused, it
-// answers 500. After the connection or the server is gone a call does nothing.
+// The right and duty to answer one request. Move-only; call it once, from any thread, also from
+// within Handler::handle, where the response is written without a queue or a wake-up. Destroyed
+// unused, it answers 500. After the connection or the server is gone a call does nothing.
 //
-// To complete many requests from another thread, group responders by thread_index() and post one task
-// per I/O thread to executor(): inside the task the calls take the direct path.
+// To complete many requests from another thread, group responders by thread_index() and post one
+// task per I/O thread to executor(): inside the task the calls take the direct path.
 class Responder {
  public:
   Responder(std::shared_ptr<ResponseSink> sink, std::uint64_t ticket)

@@ -20,9 +20,8 @@ bool is_safe_value(std::string_view value) {
 }
 
 bool is_safe_name(std::string_view name) {
-  return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
-    return c > 0x20 && c < 0x7f && c != ':';
-  });
+  return !name.empty() && std::all_of(name.begin(), name.end(),
+                                      [](char c) { return c > 0x20 && c < 0x7f && c != ':'; });
 }
 
 bool equals_ignoring_case(std::string_view text, std::string_view lower) {
@@ -34,7 +33,8 @@ bool equals_ignoring_case(std::string_view text, std::string_view lower) {
 bool is_server_header(std::string_view name) {
   switch (name.size()) {
     case 4: return equals_ignoring_case(name, "date");
-    case 10: return equals_ignoring_case(name, "connection") || equals_ignoring_case(name, "keep-alive");
+    case 10:
+      return equals_ignoring_case(name, "connection") || equals_ignoring_case(name, "keep-alive");
     case 12: return equals_ignoring_case(name, "x-request-id");
     case 14: return equals_ignoring_case(name, "content-length");
     case 17: return equals_ignoring_case(name, "transfer-encoding");
@@ -89,7 +89,8 @@ bool compose_response_head(const Response& response, const ResponseFraming& fram
 }
 
 std::string format_http_date(std::time_t seconds_since_epoch) {
-  static constexpr std::array<const char*, 7> kDays{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+  static constexpr std::array<const char*, 7> kDays{"Sun", "Mon", "Tue", "Wed",
+                                                    "Thu", "Fri", "Sat"};
   static constexpr std::array<const char*, 12> kMonths{"Jan", "Feb", "Mar", "Apr", "May", "Jun",
                                                        "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
   std::tm parts{};

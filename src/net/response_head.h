@@ -19,13 +19,16 @@ struct ResponseFraming {
   ConnectionOption connection = ConnectionOption::kNone;
 };
 
-// True when a body may follow (RFC 9110 §6.4.1); for HEAD ask additionally whether the request was one.
+// True when a body may follow (RFC 9110 §6.4.1); for HEAD ask additionally whether the request was
+// one.
 bool status_allows_body(int status);
 
 // Writes status line, the server's headers, the response's headers and the blank line into `out`
-// (replaced). content-length is the size of the response's body also when that will not be sent (HEAD);
-// 204 and 304 have none. False: a header of the response would break the framing; `out` is unspecified.
-bool compose_response_head(const Response& response, const ResponseFraming& framing, std::string& out);
+// (replaced). content-length is the size of the response's body also when that will not be sent
+// (HEAD); 204 and 304 have none. False: a header of the response would break the framing; `out` is
+// unspecified.
+bool compose_response_head(const Response& response, const ResponseFraming& framing,
+                           std::string& out);
 
 // "Sun, 06 Nov 1994 08:49:37 GMT" (RFC 9110 §5.6.7); English whatever the locale.
 std::string format_http_date(std::time_t seconds_since_epoch);

@@ -23,8 +23,8 @@ TEST(ResponseHead, WritesTheHead) {
 }
 
 TEST(ResponseHead, RefusesUnsafeHeaders) {
-  for (const std::string& bad : {std::string("a\rb"), std::string("a\nb"), std::string("a\0b", 3),
-                                 std::string("\x7f")}) {
+  for (const std::string& bad :
+       {std::string("a\rb"), std::string("a\nb"), std::string("a\0b", 3), std::string("\x7f")}) {
     Response response;
     std::string head;
     response.add_header("x", bad);

@@ -15,7 +15,8 @@ namespace {
 
 Result<std::string> make_request_id_prefix() {
   std::string bytes(6, '\0');
-  if (RAND_bytes(reinterpret_cast<unsigned char*>(bytes.data()), static_cast<int>(bytes.size())) != 1) {
+  if (RAND_bytes(reinterpret_cast<unsigned char*>(bytes.data()), static_cast<int>(bytes.size())) !=
+      1) {
     return make_error(Code::kInternal, "no random bytes");
   }
   return to_hex(bytes);
@@ -81,7 +82,8 @@ void Server::Impl::stop() {
   for (auto& one : io) one->stop();
   for (std::thread& thread : threads) thread.join();
   threads.clear();
-  // Destroys the connections that are left: their clients see the end now, not when the Server dies.
+  // Destroys the connections that are left: their clients see the end now, not when the Server
+  // dies.
   io.clear();
 }
 
@@ -97,7 +99,8 @@ Result<std::unique_ptr<Server>> Server::start(ServerConfig config, Handler& hand
     return invalid_argument("TLS needs both a certificate file and a key file");
   }
   if (!settings.tls_certificate_file.empty()) {
-    DIL_TRY(impl->shared.tls, TlsContext::load(settings.tls_certificate_file, settings.tls_key_file));
+    DIL_TRY(impl->shared.tls,
+            TlsContext::load(settings.tls_certificate_file, settings.tls_key_file));
   }
   DIL_TRY(impl->shared.request_id_prefix, make_request_id_prefix());
   DIL_CHECK_OK(impl->listen());
@@ -114,7 +117,8 @@ void Server::drain(std::chrono::milliseconds deadline) {
   const auto until = Clock::now() + deadline;
   shared.draining.store(true);
   if (deadline > std::chrono::milliseconds(0)) {
-    // A thread may still have to accept what the kernel has queued: count only after all have begun.
+    // A thread may still have to accept what the kernel has queued: count only after all have
+    // begun.
     std::size_t begun = 0;  // guarded by gone_mutex
     std::unique_lock lock(shared.gone_mutex);
     for (auto& one : impl_->io) {
@@ -126,9 +130,8 @@ void Server::drain(std::chrono::milliseconds deadline) {
       });
     }
     // Tasks refer to `begun`: they have all run or never will once stop() has joined the threads.
-    shared.gone.wait_until(lock, until, [&] {
-      return begun == impl_->io.size() && shared.connections.load() == 0;
-    });
+    shared.gone.wait_until(
+        lock, until, [&] { return begun == impl_->io.size() && shared.connections.load() == 0; });
     lock.unlock();
     impl_->stop();
     return;

@@ -78,7 +78,8 @@ TEST_F(ServerTest, OneHopCompletesManyRequests) {
   }
   ASSERT_TRUE(eventually([&] { return holder.size() == 32; }));
   std::map<std::size_t, std::vector<Responder>> by_thread;
-  for (auto& respond : holder.take()) by_thread[respond.thread_index()].push_back(std::move(respond));
+  for (auto& respond : holder.take())
+    by_thread[respond.thread_index()].push_back(std::move(respond));
   auto body = std::make_shared<const std::string>("shared");
   std::atomic<int> off_thread{0};
   for (auto& [index, batch] : by_thread) {
@@ -156,7 +157,10 @@ TEST_F(ServerTest, TasksOfOneThreadRunInOrderOnTheNamedThread) {
       }));
     }
   }
-  ASSERT_TRUE(eventually([&] { std::lock_guard lock(mutex); return order.size() == 100; }));
+  ASSERT_TRUE(eventually([&] {
+    std::lock_guard lock(mutex);
+    return order.size() == 100;
+  }));
   std::lock_guard lock(mutex);
   EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
   EXPECT_NE(ids[0], ids[1]);
@@ -190,7 +194,8 @@ TEST_F(ServerTest, DrainAnswersRunningRequestsAndClosesIdleOnes) {
   Client running(port());
   running.send(kGet + kGet);
   Client idle(port());
-  ASSERT_TRUE(eventually([&] { return holder.size() == 1 && server_->stats().connections_open == 2; }));
+  ASSERT_TRUE(
+      eventually([&] { return holder.size() == 1 && server_->stats().connections_open == 2; }));
   std::thread drainer([&] { server_->drain(10s); });
   EXPECT_TRUE(idle.is_closed_by_server());
   ASSERT_TRUE(eventually([&] { return !Client(port()).connected(); }));

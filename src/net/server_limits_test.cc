@@ -65,7 +65,8 @@ TEST_F(ServerLimitsTest, RefusesBadFraming) {
   expect_refused("GET / HTTP/1.1\nHost: h\n\n", 400);
   expect_refused("GET / HTTP/1.1\r\n\r\n", 400);
   expect_refused("HEAD / HTTP/1.1\r\n\r\n", 400);
-  expect_refused("HEAD / HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\nContent-Encoding: x\r\n\r\n", 415);
+  expect_refused("HEAD / HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\nContent-Encoding: x\r\n\r\n",
+                 415);
   expect_refused("GET / HTTP/1.1\r\nHost: h\r\nHost: h\r\n\r\n", 400);
   expect_refused("GET / HTTP/3.0\r\nHost: h\r\n\r\n", 505);
   expect_refused("CONNECT a:1 HTTP/1.1\r\nHost: h\r\n\r\n", 501);
@@ -86,8 +87,10 @@ TEST_F(ServerLimitsTest, NothingBehindARefusedRequestIsRead) {
   start();
   const std::string smuggled = "GET /smuggled HTTP/1.1\r\nHost: h\r\n\r\n";
   expect_refused("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: x\r\n\r\n" + smuggled, 501);
-  expect_refused("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n" +
-                     smuggled, 400);
+  expect_refused(
+      "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n" +
+          smuggled,
+      400);
   EXPECT_EQ(handled_, 0);
 }
 
@@ -120,14 +123,17 @@ TEST_F(ServerLimitsTest, BoundsTheBody) {
   expect_refused(post + "Content-Length: 999999999999999999\r\nExpect: 100-continue\r\n\r\n", 413);
   expect_refused(post + "Transfer-Encoding: chunked\r\n\r\n186A1\r\n", 413);
   auto bomb = gzip_compress(std::string(100'001, 'x'), 9);
-  expect_refused(post + "Content-Encoding: gzip\r\nContent-Length: " + std::to_string(bomb->size()) +
-                     "\r\n\r\n" + *bomb, 413);
+  expect_refused(post + "Content-Encoding: gzip\r\nContent-Length: " +
+                     std::to_string(bomb->size()) + "\r\n\r\n" + *bomb,
+                 413);
   EXPECT_EQ(handled_, 0);
   Client client(port());
   const std::string body(100'000, 'x');
   EXPECT_EQ(client.exchange(post + "Content-Length: 100000\r\n\r\n" + body).body, "POST /|" + body);
-  EXPECT_EQ(client.exchange(post + "Transfer-Encoding: chunked\r\n\r\n186A0\r\n" + body + "\r\n0\r\n\r\n").body,
-            "POST /|" + body);
+  EXPECT_EQ(
+      client.exchange(post + "Transfer-Encoding: chunked\r\n\r\n186A0\r\n" + body + "\r\n0\r\n\r\n")
+          .body,
+      "POST /|" + body);
 }
 
 TEST_F(ServerLimitsTest, BoundsAllBodiesTogether) {
@@ -144,7 +150,10 @@ TEST_F(ServerLimitsTest, BoundsAllBodiesTogether) {
       "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 100000\r\n\r\n" + std::string(100'000, 'x');
   Client first(port());
   first.send(request);
-  ASSERT_TRUE(eventually([&] { std::lock_guard lock(mutex); return held.size() == 1; }));
+  ASSERT_TRUE(eventually([&] {
+    std::lock_guard lock(mutex);
+    return held.size() == 1;
+  }));
   {
     Client second(port());
     second.send(request);
@@ -160,7 +169,10 @@ TEST_F(ServerLimitsTest, BoundsAllBodiesTogether) {
   ASSERT_TRUE(eventually([&] { return server_->stats().connections_open == 1; }));
   Client third(port());
   third.send(request);
-  EXPECT_TRUE(eventually([&] { std::lock_guard lock(mutex); return held.size() == 2; }));
+  EXPECT_TRUE(eventually([&] {
+    std::lock_guard lock(mutex);
+    return held.size() == 2;
+  }));
   std::lock_guard lock(mutex);
   held.clear();
 }
@@ -313,8 +325,9 @@ TEST_F(ServerLimitsTest, HandlerThatNeverAnswersGets504) {
 
 TEST_F(ServerLimitsTest, ClientsThatLeaveMidwayCostNothing) {
   start();
-  for (std::string part : {"G", "GET / HTTP/1.1\r\n", "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nab",
-                           "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab"}) {
+  for (std::string part :
+       {"G", "GET / HTTP/1.1\r\n", "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\nab",
+        "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab"}) {
     Client client(port());
     client.send(part);
     client.shutdown_send();

@@ -62,7 +62,8 @@ TEST_F(ServerTest, AnswersPipelinedRequestsInOrder) {
 TEST_F(ServerTest, SplitsRequestsAtAnyByte) {
   start();
   const std::string request =
-      "\r\nPOST /x HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3;e=1\r\nabc\r\n2\r\nde\r\n"
+      "\r\nPOST /x HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: "
+      "chunked\r\n\r\n3;e=1\r\nabc\r\n2\r\nde\r\n"
       "0\r\nTrailer: t\r\n\r\nGET /y HTTP/1.1\r\nHost: h\r\n\r\n";
   for (std::size_t cut = 1; cut < request.size(); cut += 3) {
     Client client(port());
@@ -184,7 +185,8 @@ TEST_F(ServerTest, HandsOverTheWholeRequest) {
   };
   start();
   Client client(port());
-  client.exchange("PATCH /p%2Fq?x=%20 HTTP/1.1\r\nHOST: h:1\r\nX-A:  v 1 \r\nX-A: 2\r\nEmpty:\r\n\r\n");
+  client.exchange(
+      "PATCH /p%2Fq?x=%20 HTTP/1.1\r\nHOST: h:1\r\nX-A:  v 1 \r\nX-A: 2\r\nEmpty:\r\n\r\n");
   EXPECT_EQ(seen.method, Method::kPatch);
   EXPECT_EQ(seen.target, "/p%2Fq?x=%20");
   EXPECT_EQ(seen.header("host"), "h:1");
@@ -207,8 +209,8 @@ TEST_F(ServerTest, HandlesExpectContinue) {
   EXPECT_EQ(client.receive().status, 100);
   EXPECT_EQ(client.exchange("abc").body, "PUT /|abc");
   // No interim answer when the body is already there, or there is none.
-  auto response =
-      client.exchange("PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\nabc");
+  auto response = client.exchange(
+      "PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\nabc");
   EXPECT_EQ(response.body, "PUT /|abc");
   response = client.exchange("PUT / HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\n\r\n");
   EXPECT_EQ(response.body, "PUT /|");
@@ -221,9 +223,9 @@ TEST_F(ServerTest, InflatesGzipBodies) {
   ASSERT_TRUE(packed.has_value());
   Client client(port());
   for (int i = 0; i < 2; ++i) {
-    auto response = client.exchange(
-        "POST / HTTP/1.1\r\nHost: h\r\nContent-Encoding: gzip\r\nContent-Length: " +
-        std::to_string(packed->size()) + "\r\n\r\n" + *packed);
+    auto response =
+        client.exchange("POST / HTTP/1.1\r\nHost: h\r\nContent-Encoding: gzip\r\nContent-Length: " +
+                        std::to_string(packed->size()) + "\r\n\r\n" + *packed);
     EXPECT_TRUE(response.body == "POST /|" + text);
   }
 }

@@ -36,7 +36,8 @@ void write_certificate(const std::filesystem::path& folder, const std::string& c
   X509_set_pubkey(certificate.get(), key.get());
   X509_NAME* name = X509_get_subject_name(certificate.get());
   X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC,
-                             reinterpret_cast<const unsigned char*>(common_name.c_str()), -1, -1, 0);
+                             reinterpret_cast<const unsigned char*>(common_name.c_str()), -1, -1,
+                             0);
   X509_set_issuer_name(certificate.get(), name);
   X509_sign(certificate.get(), key.get(), EVP_sha256());
   FILE* out = fopen((folder / "cert.pem").c_str(), "w");
@@ -72,7 +73,8 @@ class TlsClient {
   std::string peer_name() const {
     Certificate certificate(SSL_get1_peer_certificate(ssl_.get()));
     char name[100] = {};
-    X509_NAME_get_text_by_NID(X509_get_subject_name(certificate.get()), NID_commonName, name, sizeof name);
+    X509_NAME_get_text_by_NID(X509_get_subject_name(certificate.get()), NID_commonName, name,
+                              sizeof name);
     return name;
   }
   std::string alpn() const {
@@ -91,7 +93,8 @@ class TlsClient {
       int n = SSL_read(ssl_.get(), block, sizeof block);
       if (n <= 0) break;
       got.append(block, static_cast<std::size_t>(n));
-      if (std::size_t end = got.find("\r\n\r\n"); end != std::string::npos) want = end + 4 + body_size;
+      if (std::size_t end = got.find("\r\n\r\n"); end != std::string::npos)
+        want = end + 4 + body_size;
     }
     return got;
   }
@@ -143,7 +146,8 @@ TEST_F(ServerTlsTest, AnswersSmallAndLargeBodies) {
     ASSERT_TRUE(client.connected());
     EXPECT_EQ(client.version(), version);
     for (int i = 0; i < 3; ++i) {
-      EXPECT_TRUE(client.exchange("GET / HTTP/1.1\r\nHost: h\r\n\r\n", 5).ends_with("\r\n\r\nhead-"));
+      EXPECT_TRUE(
+          client.exchange("GET / HTTP/1.1\r\nHost: h\r\n\r\n", 5).ends_with("\r\n\r\nhead-"));
       auto got = client.exchange("GET /20k HTTP/1.1\r\nHost: h\r\n\r\n", 20'005);
       EXPECT_TRUE(got.ends_with("\r\n\r\nhead-" + std::string(20'000, 's')));
       got = client.exchange("GET /large HTTP/1.1\r\nHost: h\r\n\r\n", 1'000'005);
@@ -157,7 +161,8 @@ TEST_F(ServerTlsTest, ReceivesLargeBodies) {
   start(config_);
   TlsClient client(port());
   const std::string body(500'000, 'b');
-  auto got = client.exchange("PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 500000\r\n\r\n" + body, 500'006);
+  auto got = client.exchange("PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 500000\r\n\r\n" + body,
+                             500'006);
   EXPECT_TRUE(got.ends_with("PUT /|" + body));
 }
 

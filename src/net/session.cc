@@ -113,8 +113,8 @@ void Session::enter(Phase phase, Clock::duration timeout) {
 
 void Session::check_deadline(Clock::time_point now) {
   if (now < deadline_) return;
-  // Repeated every tick until the coroutine has moved on: a cancel that meets an operation which is just
-  // completing has no effect.
+  // Repeated every tick until the coroutine has moved on: a cancel that meets an operation which is
+  // just completing has no effect.
   timed_out_ = true;
   if (phase_ == Phase::kHandling) {
     wake_.cancel();
@@ -138,7 +138,8 @@ void Session::begin_request() {
   request_.body.clear();
   is_head_request_ = false;
   // The first request of a connection is due at once.
-  Clock::duration timeout = ticket_ == 0 ? shared_.config.header_timeout : shared_.config.idle_timeout;
+  Clock::duration timeout =
+      ticket_ == 0 ? shared_.config.header_timeout : shared_.config.idle_timeout;
   if (shared_.draining.load(std::memory_order_relaxed)) {
     timeout = std::min<Clock::duration>(timeout, kDrainGrace);
   }

@@ -37,8 +37,8 @@ class ReadBuffer {
   std::size_t end_ = 0;
 };
 
-// One connection: reads a request, hands it over, writes the response, again and again. Everything here
-// happens on its I/O thread; responders reach it through its sink. Owned by its coroutine.
+// One connection: reads a request, hands it over, writes the response, again and again. Everything
+// here happens on its I/O thread; responders reach it through its sink. Owned by its coroutine.
 class Session {
  public:
   enum class Admission { kServe, kRefuse };
@@ -115,7 +115,7 @@ class Session {
   std::string request_id_;
   bool is_head_request_ = false;
   bool keep_alive_ = false;
-  bool broken_ = false;    // nothing more can be written
+  bool broken_ = false;     // nothing more can be written
   bool has_fault_ = false;  // the client may still be sending what nobody will read
 
   std::shared_ptr<Sink> sink_;

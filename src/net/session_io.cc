@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The coroutines of a connection. For g++ 12 no aggregate is made inside an expression with co_await.
+// The coroutines of a connection. For g++ 12 no aggregate is made inside an expression with
+// co_await.
 #include <algorithm>
 #include <boost/asio/post.hpp>
 
@@ -81,7 +82,8 @@ Awaitable<void> Session::run() {
       co_await write_rest();
     }
     response_ = Response();
-    if (reserved_body_bytes_ > 0) shared_.body_bytes.fetch_sub(std::exchange(reserved_body_bytes_, 0));
+    if (reserved_body_bytes_ > 0)
+      shared_.body_bytes.fetch_sub(std::exchange(reserved_body_bytes_, 0));
     if (broken_) co_return;
   } while (keep_alive_);
   co_await close_gently();
@@ -232,7 +234,8 @@ Awaitable<bool> Session::write_rest() {
 Awaitable<bool> Session::write_tls() {
   enter(Phase::kWriting, time_for(shared_.config.write_timeout, asio::buffer_size(pending_),
                                   shared_.config.min_bytes_per_second));
-  // Head and chunks become one block: each write of its own would be a TLS record and a system call.
+  // Head and chunks become one block: each write of its own would be a TLS record and a system
+  // call.
   tls_block_.reserve(std::min(asio::buffer_size(pending_), kTlsBlockBytes));
   while (!pending_.empty() && !broken_) {
     tls_block_.clear();

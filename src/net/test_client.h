@@ -23,7 +23,7 @@ using namespace std::chrono_literals;
 
 // A response as it came over the wire.
 struct WireResponse {
-  int status = 0;  // 0: none came
+  int status = 0;    // 0: none came
   std::string head;  // lower-cased names are the server's own doing; compared as sent
   std::string body;
 
@@ -42,7 +42,8 @@ struct WireResponse {
 // A blocking loopback client that sends exactly the bytes it is given. Every wait is bounded.
 class Client {
  public:
-  explicit Client(std::uint16_t port, int receive_buffer = 0) : fd_(socket(AF_INET, SOCK_STREAM, 0)) {
+  explicit Client(std::uint16_t port, int receive_buffer = 0)
+      : fd_(socket(AF_INET, SOCK_STREAM, 0)) {
     if (receive_buffer > 0) {
       setsockopt(fd_, SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer);
     }

@@ -13,7 +13,8 @@ namespace duckicelake::net {
 // The certificate in use. Connections keep the one they began with. Thread-safe.
 class TlsContext {
  public:
-  static Result<std::unique_ptr<TlsContext>> load(std::string certificate_file, std::string key_file);
+  static Result<std::unique_ptr<TlsContext>> load(std::string certificate_file,
+                                                  std::string key_file);
 
   std::shared_ptr<boost::asio::ssl::context> current() const;
   // On an error the current one stays.

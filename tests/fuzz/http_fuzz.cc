@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Request framing: a stream of bytes is cut into requests as the server cuts it. Boost.Beast, another
-// parser, reads the same bytes; where both accept, they must see the same requests, or a proxy in front
-// could see others than the server does.
+// Request framing: a stream of bytes is cut into requests as the server cuts it. Boost.Beast,
+// another parser, reads the same bytes; where both accept, they must see the same requests, or a
+// proxy in front could see others than the server does.
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
@@ -78,7 +78,8 @@ Oracle ask_beast(std::string_view input) {
   return oracle;
 }
 
-void compare(std::string_view input, std::size_t head_size, const Request& request, const Body& body) {
+void compare(std::string_view input, std::size_t head_size, const Request& request,
+             const Body& body) {
   Oracle oracle = ask_beast(input);
   if (oracle.consumed == 0) return;
   check(oracle.consumed == head_size + body.consumed);
