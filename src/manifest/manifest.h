@@ -75,7 +75,7 @@ struct ManifestFile {
   std::int64_t sequence_number = 0;
   std::int64_t min_sequence_number = 0;
   std::int64_t added_snapshot_id = 0;
-  // Counts are -1 when a version 1 list leaves them out (meaning: not known to be 0).
+  // Counts are -1 when a version 1 list leaves them out (meaning: not known to be 0); never written so.
   std::int32_t added_files_count = 0;
   std::int32_t existing_files_count = 0;
   std::int32_t deleted_files_count = 0;

@@ -150,7 +150,17 @@ void append_summaries(std::string& out, const std::vector<FieldSummary>& summari
   end_items(out);
 }
 
+bool has_negative(const ManifestFile& file) {
+  return file.manifest_length < 0 || file.partition_spec_id < 0 || file.sequence_number < 0 ||
+         file.min_sequence_number < 0 || file.added_files_count < 0 ||
+         file.existing_files_count < 0 || file.deleted_files_count < 0 ||
+         file.added_rows_count < 0 || file.existing_rows_count < 0 || file.deleted_rows_count < 0;
+}
+
 Status append_manifest_file(std::string& out, const ManifestFile& file, int format_version) {
+  if (has_negative(file)) {
+    return invalid_argument("a manifest list entry with an unknown count or a negative number");
+  }
   if (file.first_row_id && (format_version < 3 || file.content == ManifestContent::kDeletes)) {
     return invalid_argument("a first row id on a delete manifest or before format version 3");
   }

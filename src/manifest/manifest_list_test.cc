@@ -125,6 +125,12 @@ TEST(ManifestList, RefusesRowIdsWhereTheyDoNotBelong) {
   EXPECT_FALSE(encode_manifest_list(list_header(3), files).has_value());
 }
 
+TEST(ManifestList, RefusesUnknownCounts) {
+  std::vector<ManifestFile> files(1);
+  files[0].existing_rows_count = -1;
+  EXPECT_FALSE(encode_manifest_list(list_header(2), files).has_value());
+}
+
 const TestColumn& column_named(const std::vector<TestColumn>& columns, std::string_view name) {
   for (const TestColumn& column : columns) {
     if (column.name == name) return column;

@@ -21,9 +21,10 @@ constexpr std::size_t kCrcSize = 4;
 // The Java implementation counts bitmaps in an int, so the last key it can hold is this.
 constexpr std::uint32_t kMaxKey = 0x7FFFFFFE;
 
-using Bitmap = std::unique_ptr<roaring_bitmap_t, decltype(&roaring_bitmap_free)>;
-
-Bitmap own(roaring_bitmap_t* bitmap) { return Bitmap(bitmap, &roaring_bitmap_free); }
+struct FreeBitmap {
+  void operator()(roaring_bitmap_t* bitmap) const { roaring_bitmap_free(bitmap); }
+};
+using Bitmap = std::unique_ptr<roaring_bitmap_t, FreeBitmap>;
 
 std::uint32_t key_of(std::int64_t position) {
   return static_cast<std::uint32_t>(static_cast<std::uint64_t>(position) >> 32);
@@ -66,7 +67,7 @@ class NormalPositions {
 
 // The bitmap of one key; `positions` all have it.
 void append_bitmap(std::string& out, std::span<const std::int64_t> positions) {
-  const Bitmap bitmap = own(roaring_bitmap_create());
+  const Bitmap bitmap(roaring_bitmap_create());
   DIL_ASSERT(bitmap != nullptr);
   roaring_bulk_context_t context{};
   for (const std::int64_t position : positions) {
@@ -104,7 +105,7 @@ Error bad_bitmap() { return invalid_argument("a deletion vector with a malformed
 Result<Bitmap> read_bitmap(std::string_view& bytes) {
   const std::size_t size = roaring_bitmap_portable_deserialize_size(bytes.data(), bytes.size());
   if (size == 0 || size > bytes.size()) return bad_bitmap();
-  Bitmap bitmap = own(roaring_bitmap_portable_deserialize_safe(bytes.data(), size));
+  Bitmap bitmap(roaring_bitmap_portable_deserialize_safe(bytes.data(), size));
   if (bitmap == nullptr) return bad_bitmap();
   // The safe reader only stays inside the bytes; order and counts inside containers are checked
   // here.
