@@ -13,11 +13,12 @@
 
 namespace duckicelake::engine {
 
-// Fills a table of the session with rows, in order, a vector at a time. Bytes are taken by length, so a
-// zero byte is a byte like any other. Text must be valid UTF-8; the caller checks.
+// Fills a table of the session with rows, in order, a vector at a time. Bytes are taken by length,
+// so a zero byte is a byte like any other. Text must be valid UTF-8; the caller checks.
 class BatchAppender {
  public:
-  // `types` are those of the table: DUCKDB_TYPE_BIGINT, _VARCHAR or _BLOB. The session must outlive this.
+  // `types` are those of the table: DUCKDB_TYPE_BIGINT, _VARCHAR or _BLOB. The session must outlive
+  // this.
   static Result<std::unique_ptr<BatchAppender>> make(Session& session, const std::string& table,
                                                      std::span<const duckdb_type> types,
                                                      Operation operation);

@@ -18,7 +18,7 @@ struct S3Config {
   Secret secret_key;
   Secret session_token;    // may be empty
   bool path_style = true;  // bucket in the path instead of the host name
-  std::string scope;       // "s3://bucket/": the keys are used for it alone; empty = every s3:// address
+  std::string scope;  // "s3://bucket/": the keys are used for it alone; empty = every s3:// address
 };
 
 struct PostgresConfig {
@@ -27,7 +27,8 @@ struct PostgresConfig {
   std::string user;
   Secret password;
   std::string database;
-  std::string options;  // further libpq keywords without secrets: "sslmode=verify-full connect_timeout=5"
+  std::string
+      options;  // further libpq keywords without secrets: "sslmode=verify-full connect_timeout=5"
 };
 
 // A DuckLake whose metadata is in PostgreSQL.
@@ -48,8 +49,8 @@ struct EngineConfig {
   std::int64_t max_result_rows = 32'000'000;  // of one file; bounds what a read may allocate
   bool allow_local_files = false;             // for tests; else only s3://, s3a://, s3n://
   std::optional<S3Config> s3;
-  // How describe_view reaches the lake: its role must have USAGE and SELECT only, because a view's SQL may
-  // run text of its author's choice on that connection (postgres_query).
+  // How describe_view reaches the lake: its role must have USAGE and SELECT only, because a view's
+  // SQL may run text of its author's choice on that connection (postgres_query).
   std::optional<LakeConfig> view_lake;
 };
 

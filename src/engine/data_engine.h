@@ -16,10 +16,10 @@ class TempFolder;
 class ViewDescriber;
 struct DuckdbApi;
 
-// The DataEngine port on an embedded DuckDB. Construction is free: libduckdb is mapped, and an instance opened,
-// by the first call that needs one. Files are read and written in one instance with the object store's keys;
-// views are described in another one, which has none (view_describer.h). Every call ends by
-// EngineConfig::call_timeout. Thread-safe.
+// The DataEngine port on an embedded DuckDB. Construction is free: libduckdb is mapped, and an
+// instance opened, by the first call that needs one. Files are read and written in one instance
+// with the object store's keys; views are described in another one, which has none
+// (view_describer.h). Every call ends by EngineConfig::call_timeout. Thread-safe.
 class DuckdbDataEngine final : public catalog::DataEngine {
  public:
   explicit DuckdbDataEngine(EngineConfig config);

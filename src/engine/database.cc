@@ -85,8 +85,8 @@ Result<Session> Database::session(Deadline deadline) {
   duckdb_connection connection = nullptr;
   {
     std::unique_lock lock(pool_mutex_);
-    const bool has_slot = released_.wait_until(
-        lock, deadline, [this] { return in_use_ < config_.max_sessions; });
+    const bool has_slot =
+        released_.wait_until(lock, deadline, [this] { return in_use_ < config_.max_sessions; });
     if (!has_slot) {
       return make_error(Code::kDeadlineExceeded, "all {} sessions of the data engine are busy",
                         config_.max_sessions);

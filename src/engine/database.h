@@ -37,12 +37,14 @@ struct DatabaseConfig {
 
 class Session;
 
-// kAtOnce: the statement has run to its end when query() returns and its rows are in memory; needed for CALL
-// and anything that commits. kStreamed: rows are made while they are read, so memory stays bounded.
+// kAtOnce: the statement has run to its end when query() returns and its rows are in memory; needed
+// for CALL and anything that commits. kStreamed: rows are made while they are read, so memory stays
+// bounded.
 enum class Fetch { kStreamed, kAtOnce };
 
 // The rows of one statement. Must die before its Session. Column accessors are valid after next()
-// returned true; the asked type must be the column's (BIGINT, UBIGINT, BOOLEAN, VARCHAR); the SQL casts.
+// returned true; the asked type must be the column's (BIGINT, UBIGINT, BOOLEAN, VARCHAR); the SQL
+// casts.
 class Rows {
  public:
   Rows(Rows&& other) noexcept;
@@ -83,8 +85,8 @@ class Rows {
 class Database;
 
 // A connection lent to one call, with the call's deadline: when it passes, the running statement is
-// interrupted and every later one refused. Used by one thread at a time; goes back to the Database when it
-// dies, or is closed if a statement failed on it (temporary tables then go with it).
+// interrupted and every later one refused. Used by one thread at a time; goes back to the Database
+// when it dies, or is closed if a statement failed on it (temporary tables then go with it).
 class Session {
  public:
   Session(Session&& other) noexcept;
@@ -114,8 +116,9 @@ class Session {
   bool is_reusable_ = true;
 };
 
-// One in-memory DuckDB instance: extensions are loaded, installing and autoloading are off, unsigned
-// extensions refused, the configuration can be locked. Thread-safe; sessions must die before it.
+// One in-memory DuckDB instance: extensions are loaded, installing and autoloading are off,
+// unsigned extensions refused, the configuration can be locked. Thread-safe; sessions must die
+// before it.
 class Database {
  public:
   static Result<std::unique_ptr<Database>> open(std::shared_ptr<const DuckdbApi> api,

@@ -19,10 +19,10 @@ Result<std::shared_ptr<const DuckdbApi>> DuckdbApi::load(const std::string& libr
                  reason == nullptr ? "" : reason);
   }
   auto api = std::make_shared<DuckdbApi>();
-#define DIL_DUCKDB_RESOLVE(name)                                                                  \
-  api->name = reinterpret_cast<decltype(&::duckdb_##name)>(::dlsym(handle, "duckdb_" #name));     \
-  if (api->name == nullptr) {                                                                     \
-    return make_error(Code::kInternal, "{} has no function duckdb_" #name, library_path);         \
+#define DIL_DUCKDB_RESOLVE(name)                                                              \
+  api->name = reinterpret_cast<decltype(&::duckdb_##name)>(::dlsym(handle, "duckdb_" #name)); \
+  if (api->name == nullptr) {                                                                 \
+    return make_error(Code::kInternal, "{} has no function duckdb_" #name, library_path);     \
   }
   DIL_DUCKDB_FUNCTIONS(DIL_DUCKDB_RESOLVE)
 #undef DIL_DUCKDB_RESOLVE

@@ -54,8 +54,9 @@ TEST(ErrorMap, TellsAwayFromGone) {
   EXPECT_EQ(code(DUCKDB_ERROR_HTTP, "HTTP GET error (HTTP 403 Forbidden)"), Code::kInternal);
   EXPECT_EQ(code(DUCKDB_ERROR_HTTP, "Unable to connect to URL s3://b/k: Forbidden (HTTP code 403)"),
             Code::kInternal);
-  EXPECT_EQ(code(DUCKDB_ERROR_IO, "Unable to connect to Postgres at \"\": FATAL:  password "
-                                  "authentication failed for user \"x\""),
+  EXPECT_EQ(code(DUCKDB_ERROR_IO,
+                 "Unable to connect to Postgres at \"\": FATAL:  password "
+                 "authentication failed for user \"x\""),
             Code::kInternal);
   EXPECT_EQ(code(DUCKDB_ERROR_IO, "Could not connect to server error for HTTP HEAD to 'x'"),
             Code::kUnavailable);
@@ -64,6 +65,11 @@ TEST(ErrorMap, TellsAwayFromGone) {
   EXPECT_EQ(code(DUCKDB_ERROR_INTERRUPT, "Interrupted!"), Code::kDeadlineExceeded);
   EXPECT_EQ(code(DUCKDB_ERROR_OUT_OF_MEMORY, "could not allocate"), Code::kUnavailable);
   EXPECT_EQ(code(DUCKDB_ERROR_TRANSACTION, "conflict"), Code::kCommitFailed);
+  EXPECT_EQ(code(DUCKDB_ERROR_INVALID, "ERROR:  duplicate key value violates unique constraint"),
+            Code::kCommitFailed);
+  EXPECT_EQ(code(DUCKDB_ERROR_INVALID, "ERROR:  permission denied for schema x"), Code::kInternal);
+  EXPECT_EQ(code(DUCKDB_ERROR_CATALOG, "Table with name \"t\" already exists!"),
+            Code::kAlreadyExists);
 }
 
 class DatabaseTest : public EngineTest {};
@@ -113,8 +119,8 @@ TEST_F(DatabaseTest, BindsEveryKindOfParameter) {
   Session session = must(duck.database().session(soon()));
   const std::string text("it's\0\"x\"", 8);
   const Parameter parameters[] = {nullptr, true, std::int64_t{-5}, text};
-  Rows rows = must(
-      session.query("SELECT $1::BIGINT, $2::BOOLEAN, $3::BIGINT, $4::VARCHAR", parameters, {"bind"}));
+  Rows rows = must(session.query("SELECT $1::BIGINT, $2::BOOLEAN, $3::BIGINT, $4::VARCHAR",
+                                 parameters, {"bind"}));
   ASSERT_TRUE(must(rows.next()));
   EXPECT_TRUE(rows.is_null(0));
   EXPECT_TRUE(rows.boolean(1));

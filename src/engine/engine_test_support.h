@@ -45,14 +45,14 @@ class Duck {
  public:
   Duck() : folder_(must(TempFolder::make(test_config().temp_directory))) {
     auto api = must(DuckdbApi::load(test_config().library_path));
-    database_ = must(Database::open(std::move(api),
-                                    {.extension_directory = test_config().extension_directory,
-                                     .temp_directory = folder_->path(),
-                                     .memory_limit_mb = 512,
-                                     .threads = 2,
-                                     .max_sessions = 4,
-                                     .extensions = {"ducklake"},
-                                     .redacted = {}}));
+    database_ = must(
+        Database::open(std::move(api), {.extension_directory = test_config().extension_directory,
+                                        .temp_directory = folder_->path(),
+                                        .memory_limit_mb = 512,
+                                        .threads = 2,
+                                        .max_sessions = 4,
+                                        .extensions = {"ducklake"},
+                                        .redacted = {}}));
   }
 
   void run(const std::string& sql) {
@@ -76,8 +76,8 @@ class Duck {
   // A DuckLake whose metadata is a DuckDB file, attached as `l`.
   void attach_lake(const std::string& options = "DATA_INLINING_ROW_LIMIT 0") {
     std::filesystem::create_directories(path("data"));
-    run("ATTACH 'ducklake:" + path("meta.ducklake") + "' AS l (DATA_PATH '" + path("data") + "/', " +
-        options + ")");
+    run("ATTACH 'ducklake:" + path("meta.ducklake") + "' AS l (DATA_PATH '" + path("data") +
+        "/', " + options + ")");
   }
   // The full path of the only live delete file (or data file) of the lake's table t.
   std::string live_file(const std::string& kind) {

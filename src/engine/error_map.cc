@@ -35,17 +35,26 @@ Code classify_http(int status) {
   return Code::kUnavailable;
 }
 
-constexpr std::array<std::string_view, 11> kAway = {
-    "Could not connect",         "Could not resolve",       "Could not establish",
-    "Timeout was reached",       "Unable to connect to Postgres",
-    "connection to server",      "server closed the connection",
-    "terminating connection",    "no connection to the server",
-    "the database system is",    "could not receive data from server"};
+constexpr std::array<std::string_view, 11> kAway = {"Could not connect",
+                                                    "Could not resolve",
+                                                    "Could not establish",
+                                                    "Timeout was reached",
+                                                    "Unable to connect to Postgres",
+                                                    "connection to server",
+                                                    "server closed the connection",
+                                                    "terminating connection",
+                                                    "no connection to the server",
+                                                    "the database system is",
+                                                    "could not receive data from server"};
 
 // PostgreSQL answers, but not as configured: trying again does not help.
 constexpr std::array<std::string_view, 4> kRefused = {
     "password authentication failed", "no pg_hba.conf entry", "permission denied for",
     "FATAL:  database \""};
+
+// PostgreSQL's words when somebody else made the same row, schema or table at the same moment.
+constexpr std::array<std::string_view, 2> kLostRace = {"duplicate key value violates",
+                                                       "\" already exists"};
 
 constexpr std::array<std::string_view, 4> kGone = {
     "No files found that match the pattern", "No such file or directory", "(404", "Not Found"};
@@ -112,6 +121,8 @@ Code classify_duckdb_error(duckdb_error_type type, std::string_view message, Cod
     case DUCKDB_ERROR_INTERNAL:
       return Code::kInternal;
     default:
+      if (contains_any(message, kRefused)) return Code::kInternal;
+      if (contains_any(message, kLostRace)) return Code::kCommitFailed;
       return contains_any(message, kAway) ? Code::kUnavailable : fallback;
   }
 }

@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-// Reserved field ids of columns that are not the table's own. The two lineage ids are the same in DuckLake and
-// in Iceberg v3 (_row_id, _last_updated_sequence_number); those of delete files are not: DuckLake writes the
-// ids of Iceberg's metadata columns _file and _pos.
+// Reserved field ids of columns that are not the table's own. The two lineage ids are the same in
+// DuckLake and in Iceberg v3 (_row_id, _last_updated_sequence_number); those of delete files are
+// not: DuckLake writes the ids of Iceberg's metadata columns _file and _pos.
 namespace duckicelake::engine::field_ids {
 
 inline constexpr std::int32_t kSnapshotId = 2147483539;

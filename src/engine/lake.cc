@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/lake.h"
 
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "engine/database.h"
@@ -73,8 +75,17 @@ Result<std::vector<Lake::Row>> Lake::query_text(const std::string& sql) {
 
 Status create_lake(const EngineConfig& engine, const LakeConfig& lake) {
   if (lake.data_path.empty()) return invalid_argument("a new lake needs a data path");
-  DIL_TRY(auto opened, Lake::open(engine, lake, AttachMode::kCreateIfMissing));
-  return {};
+  constexpr int kAttempts = 5;
+  constexpr auto kPause = std::chrono::milliseconds(300);
+  for (int attempt = 1;; ++attempt) {
+    auto opened = Lake::open(engine, lake, AttachMode::kCreateIfMissing);
+    if (opened) return {};
+    // Another process makes the same lake: when it is done, this one finds it.
+    if (opened.error().code() != Code::kCommitFailed || attempt == kAttempts) {
+      return std::move(opened).error();
+    }
+    std::this_thread::sleep_for(kPause);
+  }
 }
 
 }  // namespace duckicelake::engine

@@ -29,9 +29,8 @@ Status attach_lake(Session& session, const LakeConfig& lake, AttachMode mode) {
     options = "CREATE_IF_NOT_EXISTS false, DATA_INLINING_ROW_LIMIT 0";
   }
   if (mode == AttachMode::kReadOnly) options = "READ_ONLY, CREATE_IF_NOT_EXISTS false";
-  return session.execute(
-      fmt::format("ATTACH 'ducklake:dil_lake' AS {} ({})", kLakeName, options), {},
-      {"attaching the lake", Code::kInvalidArgument});
+  return session.execute(fmt::format("ATTACH 'ducklake:dil_lake' AS {} ({})", kLakeName, options),
+                         {}, {"attaching the lake", Code::kInvalidArgument});
 }
 
 }  // namespace duckicelake::engine

@@ -16,8 +16,8 @@ enum class AttachMode {
 // The name that an attached lake has in SQL.
 inline constexpr const char* kLakeName = "lake";
 
-// Attaches the lake to the instance (all its sessions see it). The password travels in a DuckDB secret, not in
-// the ATTACH text. kUnavailable when PostgreSQL is away.
+// Attaches the lake to the instance (all its sessions see it). The password travels in a DuckDB
+// secret, not in the ATTACH text. kUnavailable when PostgreSQL is away.
 Status attach_lake(Session& session, const LakeConfig& lake, AttachMode mode);
 
 }  // namespace duckicelake::engine

@@ -17,17 +17,40 @@ using catalog::ParquetColumn;
 
 constexpr int kMaxDepth = 64;
 
-constexpr std::array<std::string_view, 34> kLeafTypes = {
-    "BOOLEAN",   "TINYINT",   "SMALLINT",     "INTEGER",
-    "BIGINT",    "HUGEINT",   "UTINYINT",     "USMALLINT",
-    "UINTEGER",  "UBIGINT",   "UHUGEINT",     "FLOAT",
-    "DOUBLE",    "DATE",      "TIME",         "TIMETZ",
-    "TIME WITH TIME ZONE",    "TIMESTAMP",    "TIMESTAMP_S",
-    "TIMESTAMP_MS",           "TIMESTAMP_US", "TIMESTAMP_NS",
-    "TIMESTAMPTZ",            "TIMESTAMP WITH TIME ZONE",
-    "INTERVAL",  "VARCHAR",   "JSON",         "BLOB",
-    "UUID",      "GEOMETRY",  "TEXT",         "BYTEA",
-    "REAL",      "BOOL"};
+constexpr std::array<std::string_view, 34> kLeafTypes = {"BOOLEAN",
+                                                         "TINYINT",
+                                                         "SMALLINT",
+                                                         "INTEGER",
+                                                         "BIGINT",
+                                                         "HUGEINT",
+                                                         "UTINYINT",
+                                                         "USMALLINT",
+                                                         "UINTEGER",
+                                                         "UBIGINT",
+                                                         "UHUGEINT",
+                                                         "FLOAT",
+                                                         "DOUBLE",
+                                                         "DATE",
+                                                         "TIME",
+                                                         "TIMETZ",
+                                                         "TIME WITH TIME ZONE",
+                                                         "TIMESTAMP",
+                                                         "TIMESTAMP_S",
+                                                         "TIMESTAMP_MS",
+                                                         "TIMESTAMP_US",
+                                                         "TIMESTAMP_NS",
+                                                         "TIMESTAMPTZ",
+                                                         "TIMESTAMP WITH TIME ZONE",
+                                                         "INTERVAL",
+                                                         "VARCHAR",
+                                                         "JSON",
+                                                         "BLOB",
+                                                         "UUID",
+                                                         "GEOMETRY",
+                                                         "TEXT",
+                                                         "BYTEA",
+                                                         "REAL",
+                                                         "BOOL"};
 
 std::string upper(std::string_view text) {
   std::string out(text);
@@ -73,8 +96,8 @@ Result<std::string> type_sql_at(const ParquetColumn& column, int depth) {
     std::string fields;
     for (const ParquetColumn& child : column.children) {
       DIL_TRY(std::string field, type_sql_at(child, depth + 1));
-      fields += fmt::format("{}{} {}", fields.empty() ? "" : ", ", quote_identifier(child.name),
-                            field);
+      fields +=
+          fmt::format("{}{} {}", fields.empty() ? "" : ", ", quote_identifier(child.name), field);
     }
     if (fields.empty()) return bad_type(column);
     return "STRUCT(" + fields + ")";

@@ -32,13 +32,13 @@ struct TopLevelColumn {
   std::optional<std::int64_t> field_id;
 };
 
-// The columns of the file's root, without what is nested in them. parquet_schema lists the tree depth first.
+// The columns of the file's root, without what is nested in them. parquet_schema lists the tree
+// depth first.
 Result<std::vector<TopLevelColumn>> top_level_columns(Session& session, const FileReference& file) {
   const Parameter parameters[] = {file.path};
-  DIL_TRY(Rows rows,
-          session.query("SELECT name::VARCHAR, field_id::BIGINT, "
-                        "coalesce(num_children, 0)::BIGINT FROM parquet_schema($1)",
-                        parameters, reading(file)));
+  DIL_TRY(Rows rows, session.query("SELECT name::VARCHAR, field_id::BIGINT, "
+                                   "coalesce(num_children, 0)::BIGINT FROM parquet_schema($1)",
+                                   parameters, reading(file)));
   std::vector<TopLevelColumn> columns;
   std::vector<std::int64_t> open_children;  // of the nodes on the path from the root
   while (true) {
@@ -63,8 +63,8 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-// The name of the column with one of the field ids, else of the one with the name; nullopt when there is
-// none. DuckDB renames columns whose names differ by case only, so such a file is refused.
+// The name of the column with one of the field ids, else of the one with the name; nullopt when
+// there is none. DuckDB renames columns whose names differ by case only, so such a file is refused.
 Result<std::optional<std::string>> find_column(const FileReference& file,
                                                std::span<const TopLevelColumn> columns,
                                                std::span<const std::int32_t> field_ids,
@@ -166,8 +166,8 @@ Result<std::vector<DeletedPosition>> read_position_deletes(Session& session,
     if (static_cast<std::int64_t>(positions.size()) >= max_rows) {
       return corrupt(file, "more rows than its footer says");
     }
-    positions.push_back({rows.int64(0), rows.is_null(1) ? std::nullopt
-                                                        : std::optional(rows.int64(1))});
+    positions.push_back(
+        {rows.int64(0), rows.is_null(1) ? std::nullopt : std::optional(rows.int64(1))});
   }
   sort_and_deduplicate(positions);
   return positions;

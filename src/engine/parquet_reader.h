@@ -12,15 +12,16 @@
 
 namespace duckicelake::engine {
 
-// What a file is called in SQL. `path` names exactly one file: glob characters of a local path are escaped,
-// those of an object key are switched off for the whole instance (s3_url_compatibility_mode).
+// What a file is called in SQL. `path` names exactly one file: glob characters of a local path are
+// escaped, those of an object key are switched off for the whole instance
+// (s3_url_compatibility_mode).
 struct FileReference {
   std::string uri;   // as the caller knows it; for messages
   std::string path;  // for read_parquet
 };
 
-// What may be read. An address of a metadata row must not make the engine call arbitrary servers, nor carry
-// the keys to a place they are not for.
+// What may be read. An address of a metadata row must not make the engine call arbitrary servers,
+// nor carry the keys to a place they are not for.
 struct FileScope {
   bool allows_s3 = false;
   std::string s3_prefix;  // "s3://bucket/"; empty = all of s3://
@@ -30,8 +31,8 @@ struct FileScope {
 // kInvalidArgument for an address outside the scope; the schemes s3a and s3n mean s3.
 Result<FileReference> resolve_file(const std::string& uri, const FileScope& scope);
 
-// The three reading duties of the DataEngine port, on a session that is lent to them. A file with more than
-// `max_rows` rows is kPayloadTooLarge.
+// The three reading duties of the DataEngine port, on a session that is lent to them. A file with
+// more than `max_rows` rows is kPayloadTooLarge.
 Result<std::vector<catalog::DeletedPosition>> read_position_deletes(Session& session,
                                                                     const FileReference& file,
                                                                     std::int64_t max_rows);

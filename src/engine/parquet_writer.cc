@@ -34,7 +34,8 @@ struct CopyPlan {
   Operation operation;
 };
 
-// Copies the stage to a file, drops it, and returns the file's bytes with the statistics of plan.leaves.
+// Copies the stage to a file, drops it, and returns the file's bytes with the statistics of
+// plan.leaves.
 Result<WrittenParquet> copy_stage(Session& session, TempFolder& folder, const CopyPlan& plan) {
   const ScopedFile file(folder.next_file(".parquet"));
   WrittenParquet written;
@@ -54,8 +55,7 @@ Result<WrittenParquet> copy_stage(Session& session, TempFolder& folder, const Co
     for (const LeafColumn& leaf : plan.leaves) {
       const auto found = statistics.find(leaf.statistics_key);
       if (found == statistics.end()) continue;
-      written.stats.push_back(
-          to_column_stats(leaf.field_id, found->second, written.record_count));
+      written.stats.push_back(to_column_stats(leaf.field_id, found->second, written.record_count));
     }
   }
   DIL_CHECK_OK(session.execute(fmt::format("DROP TABLE {}", kStage), {}, plan.operation));

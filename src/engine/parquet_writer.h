@@ -12,8 +12,8 @@
 
 namespace duckicelake::engine {
 
-// The two writing duties of the DataEngine port, on a session that is lent to them. The rows are staged in a
-// temporary table of the session, copied to a private file, read back and removed.
+// The two writing duties of the DataEngine port, on a session that is lent to them. The rows are
+// staged in a temporary table of the session, copied to a private file, read back and removed.
 
 Result<catalog::WrittenParquet> write_position_deletes(Session& session, TempFolder& folder,
                                                        const std::string& data_file_path,

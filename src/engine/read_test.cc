@@ -147,9 +147,8 @@ TEST_F(ReadTest, FindsColumnsByEitherConventionOfFieldIds) {
   const std::string iceberg = parquet("ice", "SELECT 'f' AS a, 5::BIGINT AS b",
                                       ", FIELD_IDS {a: 2147483546, b: 2147483545}");
   EXPECT_THAT(positions(iceberg), ElementsAre(5));
-  const std::string ducklake =
-      parquet("duck", "SELECT 'f' AS a, 6::BIGINT AS b, 12::BIGINT AS c",
-              ", FIELD_IDS {a: 2147483646, b: 2147483645, c: 2147483539}");
+  const std::string ducklake = parquet("duck", "SELECT 'f' AS a, 6::BIGINT AS b, 12::BIGINT AS c",
+                                       ", FIELD_IDS {a: 2147483646, b: 2147483645, c: 2147483539}");
   EXPECT_THAT(dated_positions(ducklake), ElementsAre(std::pair(6, 12)));
 }
 
@@ -161,22 +160,23 @@ TEST_F(ReadTest, TrustsAFieldIdMoreThanAName) {
 
 TEST_F(ReadTest, FallsBackToNames) {
   const std::string file = parquet(
-      "names", "SELECT 'f' AS file_path, 9::INTEGER AS pos, 4::BIGINT AS _ducklake_internal_snapshot_id");
+      "names",
+      "SELECT 'f' AS file_path, 9::INTEGER AS pos, 4::BIGINT AS _ducklake_internal_snapshot_id");
   EXPECT_THAT(dated_positions(file), ElementsAre(std::pair(9, 4)));
 }
 
 TEST_F(ReadTest, IgnoresColumnsInsideAStruct) {
-  const std::string file =
-      parquet("nested", "SELECT {'pos': 77, '_ducklake_internal_row_id': 1} AS row, 3::BIGINT AS pos");
+  const std::string file = parquet(
+      "nested", "SELECT {'pos': 77, '_ducklake_internal_row_id': 1} AS row, 3::BIGINT AS pos");
   EXPECT_THAT(positions(file), ElementsAre(3));
   EXPECT_EQ(must(engine.read_min_row_id(file)), std::nullopt);
 }
 
 TEST_F(ReadTest, SortsPositionsAndKeepsTheSmallerSnapshotOfATwice) {
-  const std::string file = parquet(
-      "twice",
-      "SELECT * FROM (VALUES (9, 5), (2, 8), (9, 3), (2, 9), (4, NULL), (4, 1)) v(pos, "
-      "_ducklake_internal_snapshot_id)");
+  const std::string file =
+      parquet("twice",
+              "SELECT * FROM (VALUES (9, 5), (2, 8), (9, 3), (2, 9), (4, NULL), (4, 1)) v(pos, "
+              "_ducklake_internal_snapshot_id)");
   EXPECT_THAT(dated_positions(file),
               ElementsAre(std::pair(2, 8), std::pair(4, -1), std::pair(9, 3)));
 }
@@ -242,9 +242,9 @@ TEST_F(ReadTest, TakesFileNamesLiterally) {
   parquet("axb", "SELECT 111 AS pos");
   parquet("r1b", "SELECT 111 AS pos");
   int number = 0;
-  for (const char* name : {"a*b", "a?b", "r[1]b", "r[!x]b", "**", "it's", "q\"q", "back\\slash",
-                           "per%20cent", "sp ace", "{a,b}", "semi;colon", "new\nline", "\u00e9\u00df",
-                           "x=1", "#hash", "~"}) {
+  for (const char* name :
+       {"a*b", "a?b", "r[1]b", "r[!x]b", "**", "it's", "q\"q", "back\\slash", "per%20cent",
+        "sp ace", "{a,b}", "semi;colon", "new\nline", "\u00e9\u00df", "x=1", "#hash", "~"}) {
     ++number;
     const std::string file = parquet(name, "SELECT " + std::to_string(number) + " AS pos");
     EXPECT_THAT(positions(file), ElementsAre(number)) << name;

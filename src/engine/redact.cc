@@ -16,7 +16,8 @@ void replace_all(std::string& text, const std::string& what) {
 std::string escape(const std::string& value, std::string_view special, std::string_view with) {
   std::string out;
   for (char c : value) {
-    if (special.find(c) != std::string_view::npos) out += with.empty() ? std::string(1, c) : std::string(with);
+    if (special.find(c) != std::string_view::npos)
+      out += with.empty() ? std::string(1, c) : std::string(with);
     out.push_back(c);
   }
   return out;

@@ -81,10 +81,11 @@ Status in_transaction(Lake& lake, std::vector<std::string> statements) {
   return lake.run_statements(statements);
 }
 
-// Adds what is missing and counts it in `report`, which keeps what was added when a later step fails.
+// Adds what is missing and counts it in `report`, which keeps what was added when a later step
+// fails.
 Status add_missing(Lake& lake, SeedReport& report) {
-  // A table and its first rows are one transaction, so a table that exists was seeded: rows which are not
-  // there any more were deleted by somebody.
+  // A table and its first rows are one transaction, so a table that exists was seeded: rows which
+  // are not there any more were deleted by somebody.
   DIL_TRY(const bool has_customers, has_table(lake, "customers"));
   if (!has_customers) {
     DIL_CHECK_OK(in_transaction(lake, {kCreateSchema, kCreateCustomers, kInsertCustomers}));
@@ -95,8 +96,8 @@ Status add_missing(Lake& lake, SeedReport& report) {
     DIL_CHECK_OK(in_transaction(lake, {kCreateSchema, kCreateOrders, kInsertFirstOrders}));
     report.orders_added = 10;
   }
-  // The comment comes with the later orders. It marks them as written, and of two seeders that run at the
-  // same moment the second is refused: two inserts would both be accepted.
+  // The comment comes with the later orders. It marks them as written, and of two seeders that run
+  // at the same moment the second is refused: two inserts would both be accepted.
   DIL_TRY(const std::int64_t unfinished,
           count_of(lake,
                    "SELECT count(*) FROM duckdb_tables() WHERE database_name = 'lake' AND "

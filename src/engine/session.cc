@@ -125,8 +125,8 @@ Result<Rows> Session::query(const std::string& sql, std::span<const Parameter> p
                   operation);
     }
   }
-  const auto run = fetch == Fetch::kStreamed ? functions.execute_prepared_streaming
-                                             : functions.execute_prepared;
+  const auto run =
+      fetch == Fetch::kStreamed ? functions.execute_prepared_streaming : functions.execute_prepared;
   return finish(run(statement.handle, &result));
 }
 

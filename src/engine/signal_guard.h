@@ -5,8 +5,8 @@
 
 namespace duckicelake::engine {
 
-// Blocks all signals of this thread while it lives. Threads that start meanwhile inherit the block, so the
-// process's signals keep reaching the threads that expect them.
+// Blocks all signals of this thread while it lives. Threads that start meanwhile inherit the block,
+// so the process's signals keep reaching the threads that expect them.
 class SignalGuard {
  public:
   SignalGuard() {

@@ -47,8 +47,7 @@ Result<std::string> ScopedFile::read_all() const {
   const std::uintmax_t size = std::filesystem::file_size(path_, failure);
   std::ifstream stream(path_, std::ios::binary);
   if (failure || !stream) {
-    return Error(Code::kInternal, "a temporary file of the data engine is gone",
-                 failure.message());
+    return Error(Code::kInternal, "a temporary file of the data engine is gone", failure.message());
   }
   std::string bytes(static_cast<std::size_t>(size), '\0');
   stream.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));

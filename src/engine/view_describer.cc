@@ -30,7 +30,13 @@ Result<std::unique_ptr<ViewDescriber>> ViewDescriber::open(std::shared_ptr<const
     DIL_TRY(system_functions, system_table_functions(session));
     LakeConfig without_path = lake;
     without_path.data_path.clear();  // the lake knows its own
-    DIL_CHECK_OK(attach_lake(session, without_path, AttachMode::kReadOnly));
+    Status attached = attach_lake(session, without_path, AttachMode::kReadOnly);
+    if (!attached) {
+      // A lake that cannot be attached is no fault of a view.
+      const bool is_ours = attached.error().code() == Code::kInvalidArgument;
+      return is_ours ? std::move(attached).error().with_code(Code::kInternal)
+                     : std::move(attached).error();
+    }
     const Operation locking{"locking the view describer", Code::kInternal};
     for (const char* statement :
          {"DROP SECRET dil_postgres", "DROP SECRET dil_lake", "SET enable_external_access = false",
@@ -38,8 +44,8 @@ Result<std::unique_ptr<ViewDescriber>> ViewDescriber::open(std::shared_ptr<const
       DIL_CHECK_OK(session.execute(statement, {}, locking));
     }
   }
-  return std::unique_ptr<ViewDescriber>(new ViewDescriber(
-      std::move(database), lake.metadata_schema, std::move(system_functions)));
+  return std::unique_ptr<ViewDescriber>(
+      new ViewDescriber(std::move(database), lake.metadata_schema, std::move(system_functions)));
 }
 
 Result<std::vector<catalog::DataEngine::ViewColumn>> ViewDescriber::describe(
@@ -53,9 +59,8 @@ Result<std::vector<catalog::DataEngine::ViewColumn>> ViewDescriber::describe(
   DIL_CHECK_OK(check_view_functions(session, metadata_schema_, system_functions_, view_name));
   const Operation operation{fmt::format("describing the view {}.{}", schema_name, view_name),
                             Code::kInvalidArgument};
-  const std::string sql =
-      fmt::format("DESCRIBE {}.{}.{}", kLakeName, quote_identifier(schema_name),
-                  quote_identifier(view_name));
+  const std::string sql = fmt::format("DESCRIBE {}.{}.{}", kLakeName, quote_identifier(schema_name),
+                                      quote_identifier(view_name));
   DIL_TRY(Rows rows, session.query(sql, {}, operation));
   std::vector<catalog::DataEngine::ViewColumn> columns;
   while (true) {

@@ -12,10 +12,11 @@
 
 namespace duckicelake::engine {
 
-// An instance that is good for one thing: binding views of one lake. It reads PostgreSQL with the role it was
-// given (which must have read rights only: text of a view's author may reach that connection) in READ ONLY
-// transactions; local files, HTTP, extensions, further attachments and settings are shut off before the first
-// view is bound, and views that call table functions of consequence are refused (view_guard.h). Thread-safe.
+// An instance that is good for one thing: binding views of one lake. It reads PostgreSQL with the
+// role it was given (which must have read rights only: text of a view's author may reach that
+// connection) in READ ONLY transactions; local files, HTTP, extensions, further attachments and
+// settings are shut off before the first view is bound, and views that call table functions of
+// consequence are refused (view_guard.h). Thread-safe.
 class ViewDescriber {
  public:
   static Result<std::unique_ptr<ViewDescriber>> open(std::shared_ptr<const DuckdbApi> api,

@@ -14,13 +14,23 @@ namespace duckicelake::engine {
 namespace {
 
 // They read nothing, or the lake as the role may.
-constexpr std::array<std::string_view, 15> kHarmless = {
-    "range",       "generate_series", "unnest",           "repeat",
-    "repeat_row",  "json_each",       "json_tree",        "ducklake_snapshots",
-    "snapshots",   "table_changes",   "table_insertions", "table_deletions",
-    "ducklake_table_changes", "ducklake_table_insertions", "ducklake_table_deletions"};
+constexpr std::array<std::string_view, 15> kHarmless = {"range",
+                                                        "generate_series",
+                                                        "unnest",
+                                                        "repeat",
+                                                        "repeat_row",
+                                                        "json_each",
+                                                        "json_tree",
+                                                        "ducklake_snapshots",
+                                                        "snapshots",
+                                                        "table_changes",
+                                                        "table_insertions",
+                                                        "table_deletions",
+                                                        "ducklake_table_changes",
+                                                        "ducklake_table_insertions",
+                                                        "ducklake_table_deletions"};
 
-constexpr std::size_t kMaxTexts = 10'000;     // live views and macros of one lake
+constexpr std::size_t kMaxTexts = 10'000;       // live views and macros of one lake
 constexpr std::size_t kMaxTextBytes = 1 << 20;  // of one query
 
 Operation reading_views() { return {"reading the lake's views", Code::kUnavailable}; }
@@ -64,10 +74,10 @@ Result<Texts> load_views(Session& session, const std::string& schema) {
 Result<Texts> load_macros(Session& session, const std::string& schema) {
   return load_texts(
       session,
-      fmt::format("SELECT lower(m.macro_name), CASE WHEN i.type = 'scalar' THEN 'SELECT ' || i.sql "
-                  "ELSE i.sql END FROM {} m JOIN {} i USING (macro_id) WHERE m.end_snapshot IS NULL",
-                  metadata_table(schema, "ducklake_macro"),
-                  metadata_table(schema, "ducklake_macro_impl")));
+      fmt::format(
+          "SELECT lower(m.macro_name), CASE WHEN i.type = 'scalar' THEN 'SELECT ' || i.sql "
+          "ELSE i.sql END FROM {} m JOIN {} i USING (macro_id) WHERE m.end_snapshot IS NULL",
+          metadata_table(schema, "ducklake_macro"), metadata_table(schema, "ducklake_macro_impl")));
 }
 
 struct Names {
@@ -81,21 +91,23 @@ Result<Names> names_in(Session& session, const std::string& text) {
   if (text.size() > kMaxTextBytes) return invalid_argument("a view's query is too long to check");
   const Operation operation{"checking a view's query", Code::kInvalidArgument};
   const Parameter parameters[] = {text};
-  DIL_TRY(Rows rows,
-          session.query("WITH parsed AS MATERIALIZED (SELECT json_serialize_sql($1::VARCHAR) AS tree) "
-                        "SELECT 'error', coalesce(tree->>'$.error', 'true') FROM parsed UNION ALL "
-                        "SELECT CASE WHEN key = 'table_name' THEN 'table' WHEN path LIKE "
-                        "'%.function' THEN 'table_function' ELSE 'function' END, "
-                        "lower(coalesce(value->>'$', '')) FROM parsed, json_tree(tree) "
-                        "WHERE key IN ('table_name', 'function_name')",
-                        parameters, operation));
+  DIL_TRY(
+      Rows rows,
+      session.query("WITH parsed AS MATERIALIZED (SELECT json_serialize_sql($1::VARCHAR) AS tree) "
+                    "SELECT 'error', coalesce(tree->>'$.error', 'true') FROM parsed UNION ALL "
+                    "SELECT CASE WHEN key = 'table_name' THEN 'table' WHEN path LIKE "
+                    "'%.function' THEN 'table_function' ELSE 'function' END, "
+                    "lower(coalesce(value->>'$', '')) FROM parsed, json_tree(tree) "
+                    "WHERE key IN ('table_name', 'function_name')",
+                    parameters, operation));
   Names names;
   while (true) {
     DIL_TRY(const bool has_row, rows.next());
     if (!has_row) return names;
     const std::string_view kind = rows.text(0);
     std::string value(rows.text(1));
-    if (kind == "error" && value != "false") return invalid_argument("a view's query does not parse");
+    if (kind == "error" && value != "false")
+      return invalid_argument("a view's query does not parse");
     if (kind == "table") names.tables.insert(std::move(value));
     if (kind == "function") names.other_functions.insert(std::move(value));
     if (kind == "table_function") names.table_functions.insert(std::move(value));
@@ -140,10 +152,9 @@ std::string lower(std::string text) {
 }  // namespace
 
 Result<std::set<std::string>> system_table_functions(Session& session) {
-  DIL_TRY(Rows rows,
-          session.query("SELECT DISTINCT lower(function_name) FROM duckdb_functions() "
-                        "WHERE function_type IN ('table', 'table_macro', 'pragma')",
-                        {}, {"listing the functions of DuckDB", Code::kInternal}));
+  DIL_TRY(Rows rows, session.query("SELECT DISTINCT lower(function_name) FROM duckdb_functions() "
+                                   "WHERE function_type IN ('table', 'table_macro', 'pragma')",
+                                   {}, {"listing the functions of DuckDB", Code::kInternal}));
   std::set<std::string> names;
   while (true) {
     DIL_TRY(const bool has_row, rows.next());

@@ -11,8 +11,9 @@
 
 namespace duckicelake::engine {
 
-// Calls back once a deadline has passed, and again every 50 ms until it is disarmed: DuckDB forgets an
-// interrupt that arrives between two statements. One thread, started with the first `arm`. Thread-safe.
+// Calls back once a deadline has passed, and again every 50 ms until it is disarmed: DuckDB forgets
+// an interrupt that arrives between two statements. One thread, started with the first `arm`.
+// Thread-safe.
 class Watchdog {
  public:
   using Clock = std::chrono::steady_clock;
@@ -22,7 +23,8 @@ class Watchdog {
   Watchdog& operator=(const Watchdog&) = delete;
   ~Watchdog();
 
-  // `on_late` runs on the watchdog's thread under its lock: it must be short and must not call back here.
+  // `on_late` runs on the watchdog's thread under its lock: it must be short and must not call back
+  // here.
   std::uint64_t arm(Clock::time_point deadline, std::function<void()> on_late);
   // After this returns, the callback runs no more.
   void disarm(std::uint64_t id);

@@ -31,7 +31,8 @@ const std::optional<std::string> kNull = std::nullopt;
 
 class WriteTest : public EngineTest {
  protected:
-  WrittenParquet write(const std::vector<ParquetColumn>& columns, const std::vector<TextRow>& rows) {
+  WrittenParquet write(const std::vector<ParquetColumn>& columns,
+                       const std::vector<TextRow>& rows) {
     std::vector<std::int64_t> row_ids;
     std::vector<std::int64_t> snapshots;
     for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -49,7 +50,8 @@ class WriteTest : public EngineTest {
   }
   std::string from_file() const { return "read_parquet(" + quote_literal(file_) + ")"; }
 
-  // Writes the cells of one column with the engine and into a DuckLake table; values and statistics agree.
+  // Writes the cells of one column with the engine and into a DuckLake table; values and statistics
+  // agree.
   void expect_as_ducklake(const ParquetColumn& wanted, const std::vector<TextRow>& cells,
                           const std::string& ducklake_type);
   std::string file_;
@@ -134,7 +136,8 @@ TEST_F(WriteTest, WritesEveryScalarTypeAndItsStatisticsAsDuckLakeDoes) {
       {"VARCHAR", {{std::string(800, 'z')}, {std::string(900, 'a')}}},
       {"VARCHAR", {{"it's \"q\" {a: 1, b: [2]}\n\t\\x"}, {kNull}}},
       {"JSON", {{R"({"a":[1,null]})"}, {R"("x")"}}},
-      {"UUID", {{"00000000-0000-0000-0000-000000000001"}, {"FFFFFFFF-ffff-ffff-ffff-ffffffffffff"}}},
+      {"UUID",
+       {{"00000000-0000-0000-0000-000000000001"}, {"FFFFFFFF-ffff-ffff-ffff-ffffffffffff"}}},
       {"BLOB", {{"\\x00\\xAB"}, {"ab"}, {""}}},
       {"INTEGER", {{kNull}, {kNull}}},
       {"VARCHAR", {{kNull}}},
@@ -146,16 +149,15 @@ TEST_F(WriteTest, WritesNestedTypesAndTheirStatisticsAsDuckLakeDoes) {
   duck.attach_lake();
   expect_as_ducklake(column("c", "INTEGER[]", 1, {column("element", "INTEGER", 2)}),
                      {{"[1, NULL, 3]"}, {"[]"}, {kNull}, {"[]"}}, "INTEGER[]");
-  expect_as_ducklake(
-      column("c", "STRUCT(a INTEGER, b VARCHAR)", 1,
-             {column("a", "INTEGER", 2), column("b", "VARCHAR", 3)}),
-      {{"{'a': 1, 'b': 'x, }y'}"},
-       {"{'a': NULL, 'b': NULL}"},
-       {"{'a': 2, 'b': 'it\\'s \"q\" [1]'}"},
-       {"{'a': 3, 'b': 'NULL'}"},
-       {"{'a': 4, 'b': ''}"},
-       {kNull}},
-      "STRUCT(a INTEGER, b VARCHAR)");
+  expect_as_ducklake(column("c", "STRUCT(a INTEGER, b VARCHAR)", 1,
+                            {column("a", "INTEGER", 2), column("b", "VARCHAR", 3)}),
+                     {{"{'a': 1, 'b': 'x, }y'}"},
+                      {"{'a': NULL, 'b': NULL}"},
+                      {"{'a': 2, 'b': 'it\\'s \"q\" [1]'}"},
+                      {"{'a': 3, 'b': 'NULL'}"},
+                      {"{'a': 4, 'b': ''}"},
+                      {kNull}},
+                     "STRUCT(a INTEGER, b VARCHAR)");
   expect_as_ducklake(column("c", "MAP(VARCHAR, DOUBLE)", 1,
                             {column("key", "VARCHAR", 2), column("value", "DOUBLE", 3)}),
                      {{"{'k=1'=1.5, k2=nan}"}, {"{}"}, {kNull}}, "MAP(VARCHAR, DOUBLE)");
@@ -168,11 +170,13 @@ TEST_F(WriteTest, WritesNestedTypesAndTheirStatisticsAsDuckLakeDoes) {
       "STRUCT(x DOUBLE, y VARCHAR[])[]");
 }
 
-// DuckDB's own text of nested values, as DuckLake keeps it in an inlined table, gives the values back.
+// DuckDB's own text of nested values, as DuckLake keeps it in an inlined table, gives the values
+// back.
 TEST_F(WriteTest, RoundTripsNastyStringsInNestedText) {
   const std::string values =
       "[{'s': s, 'l': [s, NULL, s], 'm': MAP {s: s}}] FROM (VALUES ('a,b'), ('it''s'), ('\"q\"'), "
-      "('{x}'), ('[y]'), ('NULL'), (''), (' lead'), ('back\\slash'), ('k=v'), ('a: b'), ('new\nline'), "
+      "('{x}'), ('[y]'), ('NULL'), (''), (' lead'), ('back\\slash'), ('k=v'), ('a: b'), "
+      "('new\nline'), "
       "('\u00e9\U0001F600'), ('(p)'), ('''')) v(s)";
   TextRows texts = duck.rows("SELECT " + values);
   std::vector<TextRow> cells;
@@ -192,13 +196,13 @@ TEST_F(WriteTest, RoundTripsNastyStringsInNestedText) {
 }
 
 TEST_F(WriteTest, TakesHexBytesForBlobAndText) {
-  const WrittenParquet written =
-      write({hex(column("b", "BLOB", 1)), hex(column("s", "VARCHAR", 2)), hex(column("j", "JSON", 3))},
-            {{"00ffAB", "610062", "7b2261223a317d"},
-             {"\\x7b7d", "27225c4e554c4c7d2c", "6e756c6c"},
-             {"", "", "2222"},
-             {kNull, kNull, kNull},
-             {"27", "4e554c4c", "31"}});
+  const WrittenParquet written = write(
+      {hex(column("b", "BLOB", 1)), hex(column("s", "VARCHAR", 2)), hex(column("j", "JSON", 3))},
+      {{"00ffAB", "610062", "7b2261223a317d"},
+       {"\\x7b7d", "27225c4e554c4c7d2c", "6e756c6c"},
+       {"", "", "2222"},
+       {kNull, kNull, kNull},
+       {"27", "4e554c4c", "31"}});
   EXPECT_EQ(duck.rows("SELECT hex(b), hex(encode(s)), j FROM " + from_file()),
             (TextRows{{"00FFAB", "610062", R"({"a":1})"},
                       {"7B7D", "27225C4E554C4C7D2C", "null"},
@@ -301,9 +305,10 @@ TEST_F(WriteTest, RefusesCellsThatDoNotParse) {
 }
 
 TEST_F(WriteTest, RefusesTypesThatAreNotOnTheList) {
-  for (const char* type : {"INTEGER) AS x, (SELECT 1", "ENUM('a')", "VARCHAR; DROP TABLE x", "",
-                           "DECIMAL(39,1)", "DECIMAL(5,6)", "DECIMAL(5", "INTEGER[3]", "UNION(a INT)",
-                           "STRUCT(a INTEGER)", "MAP(INTEGER, INTEGER)", "INTEGER[]"}) {
+  for (const char* type :
+       {"INTEGER) AS x, (SELECT 1", "ENUM('a')", "VARCHAR; DROP TABLE x", "", "DECIMAL(39,1)",
+        "DECIMAL(5,6)", "DECIMAL(5", "INTEGER[3]", "UNION(a INT)", "STRUCT(a INTEGER)",
+        "MAP(INTEGER, INTEGER)", "INTEGER[]"}) {
     EXPECT_EQ(failure({column("c", type, 1)}, {{"1"}}), Code::kInvalidArgument) << type;
   }
   // Parquet's interval has unsigned parts.
@@ -337,10 +342,11 @@ TEST_F(WriteTest, WritesPositionDeletesInIcebergsForm) {
   EXPECT_EQ(duck.rows("SELECT name, type, field_id FROM parquet_schema(" + quote_literal(file) +
                       ") WHERE field_id IS NOT NULL"),
             (TextRows{{"file_path", "BYTE_ARRAY", "2147483546"}, {"pos", "INT64", "2147483545"}}));
-  EXPECT_EQ(duck.rows("SELECT DISTINCT file_path, (SELECT count(*) FROM read_parquet(" +
-                      quote_literal(file) + ") WHERE pos <> file_row_number * 3) FROM read_parquet(" +
-                      quote_literal(file) + ")"),
-            (TextRows{{path, "0"}}));
+  EXPECT_EQ(
+      duck.rows("SELECT DISTINCT file_path, (SELECT count(*) FROM read_parquet(" +
+                quote_literal(file) + ") WHERE pos <> file_row_number * 3) FROM read_parquet(" +
+                quote_literal(file) + ")"),
+      (TextRows{{path, "0"}}));
   ASSERT_EQ(written.stats.size(), 2u);
   EXPECT_EQ(written.stats[0].min_value, path);
   EXPECT_EQ(written.stats[1].field_id, FieldId(2147483545));
