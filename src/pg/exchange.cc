@@ -162,7 +162,7 @@ Status Connection::accept(Exchange& exchange, ResultHandle result) {
       if (step.kind == Exchange::Kind::kPrepare) cache_->insert(step.key, step.name);
       if (step.kind != Exchange::Kind::kExecute) break;
       ResultSet rows(std::move(result));
-      if (step.effect == Effect::kCommit) {
+      if (step.effect != Effect::kPlain) {
         // A COMMIT of a transaction that had failed succeeds as a ROLLBACK.
         exchange.commit_done = rows.command_tag() == "COMMIT";
         if (!exchange.commit_done && !exchange.error) {

@@ -36,6 +36,10 @@ Param Param::text_array(std::span<const std::optional<std::string>> values) {
 }
 
 Status check_params(std::span<const Param> params) {
+  constexpr std::size_t kMostParams = 65'535;  // a 16-bit count in the protocol
+  if (params.size() > kMostParams) {
+    return invalid_argument("a database statement takes at most {} parameters", kMostParams);
+  }
   for (const Param& param : params) {
     if (!param.is_binary() && param.bytes() && param.bytes()->find('\0') != std::string::npos) {
       return invalid_argument("text may not contain a NUL character");

@@ -72,7 +72,8 @@ class Param {
   std::optional<std::string> bytes_;
 };
 
-// kInvalidArgument when a text value holds a NUL, which PostgreSQL cannot store.
+// kInvalidArgument when a text value holds a NUL, which PostgreSQL cannot store, or there are more
+// parameters than the protocol can count; an array parameter has no such limit.
 Status check_params(std::span<const Param> params);
 
 }  // namespace duckicelake::pg

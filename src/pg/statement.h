@@ -14,7 +14,8 @@ namespace duckicelake::pg {
 enum class Prepare { kCached, kOnce };
 
 // kCommit marks a COMMIT: when the connection is lost before its answer, the outcome is unknown.
-enum class Effect { kPlain, kCommit };
+// kReadOnlyCommit: that of a transaction which cannot have changed anything.
+enum class Effect { kPlain, kCommit, kReadOnlyCommit };
 
 // One SQL statement (not several) with its parameters.
 struct Statement {

@@ -31,9 +31,9 @@ Statement begin_statement(const TransactionOptions& options) {
   return once(isolation_text(options.isolation) + access, "begin");
 }
 
-Statement commit_statement() {
+Statement commit_statement(Access access) {
   Statement statement = once("COMMIT", "commit");
-  statement.effect = Effect::kCommit;
+  statement.effect = access == Access::kReadOnly ? Effect::kReadOnlyCommit : Effect::kCommit;
   return statement;
 }
 
@@ -46,7 +46,7 @@ Statement release_statement(const SqlIdent& name) {
 }
 
 Transaction::Transaction(Connection& connection, const TransactionOptions& options)
-    : connection_(connection), begin_(begin_statement(options)) {}
+    : connection_(connection), begin_(begin_statement(options)), access_(options.access) {}
 
 Transaction::~Transaction() { rollback(); }
 
@@ -106,7 +106,7 @@ Status Transaction::commit() {
 }
 
 Result<std::vector<ResultSet>> Transaction::commit_with(std::span<const Statement> statements) {
-  const Statement commit = commit_statement();
+  const Statement commit = commit_statement(access_);
   return run(statements, &commit);
 }
 

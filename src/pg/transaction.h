@@ -18,7 +18,7 @@ struct TransactionOptions {
 };
 
 Statement begin_statement(const TransactionOptions& options);
-Statement commit_statement();
+Statement commit_statement(Access access = Access::kReadWrite);
 // For batches that put each of several commits behind its own savepoint.
 Statement savepoint_statement(const SqlIdent& name);
 Statement release_statement(const SqlIdent& name);
@@ -43,8 +43,8 @@ class Transaction {
   Result<Connection*> begun();
 
   // Success: the transaction is durable. kCommitStateUnknown: the connection was lost after COMMIT
-  // was sent, or no answer came in time; it may or may not have happened. Any other Error: it was
-  // rolled back.
+  // was sent, or no answer came in time; it may or may not have happened (read-only transactions
+  // have no such outcome). Any other Error: it was rolled back.
   Status commit();
   // The statements and COMMIT in one round trip.
   Result<std::vector<ResultSet>> commit_with(std::span<const Statement> statements);
@@ -63,6 +63,7 @@ class Transaction {
 
   Connection& connection_;
   Statement begin_;
+  Access access_;
   State state_ = State::kNew;
 };
 

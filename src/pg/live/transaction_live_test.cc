@@ -227,6 +227,14 @@ TEST_F(PgTransactionLive, ACommitWhoseAnswerIsLostIsUnknownAndMayHaveHappened) {
     EXPECT_FALSE(c->is_open());
   }
   EXPECT_EQ(count_rows(), 2);
+  // A transaction that cannot have changed anything has no outcome to wonder about.
+  proxy.cut_after("");
+  Result<Connection> reader = Connection::connect(through, deadline_after(kPatience));
+  ASSERT_OK(reader);
+  Transaction reads(*reader, {Isolation::kRepeatableRead, Access::kReadOnly});
+  ASSERT_OK(reads.exec("SELECT 1"));
+  proxy.cut_after("COMMIT");
+  EXPECT_EQ(reads.commit().error().code(), Code::kUnavailable);
   // Without a COMMIT on its way the same loss is plain unavailability.
   proxy.cut_after("");
   Result<Connection> c = Connection::connect(through, deadline_after(kPatience));
