@@ -90,7 +90,11 @@ class EntryMaker {
   }
 
   void add_leaf(const Field& field, const ducklake::ColumnStats& stats) {
-    if (!stats.value_count || !stats.null_count) return;
+    // DuckLake writes 0 and 0 for types it keeps no statistics of: counts that do not add up are no counts.
+    if (!stats.value_count || !stats.null_count ||
+        *stats.value_count + *stats.null_count != row_.record_count) {
+      return;
+    }
     manifest::DataFile& file = out_.file;
     const std::int32_t id = field.id.value;
     file.value_counts.emplace_back(id, *stats.value_count + *stats.null_count);
@@ -156,7 +160,10 @@ class EntryMaker {
   std::optional<std::optional<ValueBytes>> temporal_value(const iceberg::PartitionField& field,
                                                           const Field& source) const {
     const ducklake::ColumnStats* stats = find_stats(source.id);
-    if (stats == nullptr || !stats->null_count || !stats->value_count) return std::nullopt;
+    if (stats == nullptr || !stats->null_count || !stats->value_count ||
+        *stats->value_count + *stats->null_count != row_.record_count) {
+      return std::nullopt;
+    }
     if (*stats->value_count == 0) return std::optional<ValueBytes>();
     if (*stats->null_count != 0 || !stats->min_value || !stats->max_value) return std::nullopt;
     const auto low = bound_from_stats_text(source.type, *stats->min_value, BoundSide::kLower);

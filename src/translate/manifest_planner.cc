@@ -190,6 +190,7 @@ class Planner {
                            std::int64_t data_sequence_number) const {
     ManifestEntry entry;
     entry.data_file = std::move(file);
+    if (context_.format_version < 3) entry.data_file.first_row_id.reset();
     if (existing_since) {
       entry.status = EntryStatus::kExisting;
       entry.snapshot_id = *existing_since;
@@ -384,10 +385,13 @@ class Planner {
     const bool adds = delta_.added_data_files > 0;
     const bool removes = delta_.deleted_data_files > 0 || delta_.added_delete_files > 0 ||
                          delta_.removed_delete_files > 0;
-    summary["operation"] = change_.is_compaction ? "replace"
-                           : !removes            ? "append"
-                           : adds                ? "overwrite"
-                                                 : "delete";
+    // Rows that come back (a partial file shows more of itself) are no delete.
+    const bool loses_rows =
+        delta_.deleted_records + delta_.added_position_deletes > delta_.removed_position_deletes;
+    summary["operation"] = change_.is_compaction  ? "replace"
+                           : !removes             ? "append"
+                           : adds || !loses_rows ? "overwrite"
+                                                  : "delete";
     auto put = [&summary](const char* key, std::int64_t value) {
       if (value != 0) summary[key] = std::to_string(value);
     };
