@@ -269,6 +269,15 @@ Result<const std::string*> require_header(const avro::ContainerReader& file, std
   return text;
 }
 
+// Version 1 may leave field ids out: they count from 1000 then (spec "Partition Specs" in appendix
+// C).
+void number_fields(iceberg::PartitionSpec& spec) {
+  const auto has_id = [](const iceberg::PartitionField& field) { return field.field_id != 0; };
+  if (std::any_of(spec.fields.begin(), spec.fields.end(), has_id)) return;
+  std::int32_t next = 1000;
+  for (iceberg::PartitionField& field : spec.fields) field.field_id = next++;
+}
+
 Result<ManifestHeader> read_header(const avro::ContainerReader& file) {
   ManifestHeader header;
   DIL_TRY(header.format_version, header_number(file, "format-version", 1));
@@ -282,6 +291,7 @@ Result<ManifestHeader> read_header(const avro::ContainerReader& file) {
   DIL_TRY(const std::string* fields, require_header(file, "partition-spec"));
   DIL_TRY(header.spec, iceberg::partition_spec_from_json(
                            fmt::format("{{\"spec-id\":{},\"fields\":{}}}", spec_id, *fields)));
+  if (header.format_version == 1) number_fields(header.spec);
   const std::string* content = file.find_metadata("content");
   if (content == nullptr || *content == "data") return header;
   if (*content != "deletes") return invalid_argument("a manifest of unknown content");

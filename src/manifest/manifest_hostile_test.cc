@@ -205,19 +205,21 @@ TEST(ManifestHostile, RefusesOtherShapes) {
 TEST(ManifestHostile, RefusesHeadersThatAreMissingOrWrong) {
   const std::string record = start_of_record() + std::string(1, '\0') + end_of_record();
   // Of a repeated key the last one counts.
-  for (const auto& [key, value] : avro::Metadata{{"format-version", "4"},
-                                                 {"format-version", "0"},
-                                                 {"format-version", "two"},
-                                                 {"format-version", ""},
-                                                 {"content", "both"},
-                                                 {"content", "deletes"},
-                                                 {"partition-spec-id", "-1"},
-                                                 {"partition-spec-id", "1}"},
-                                                 {"partition-spec", "["},
-                                                 {"partition-spec", "{}"},
-                                                 {"schema", ""},
-                                                 {"schema", "[]"},
-                                                 {"schema-id", "99999999999"}}) {
+  for (const auto& [key, value] :
+       avro::Metadata{{"format-version", "4"},
+                      {"format-version", "0"},
+                      {"format-version", "two"},
+                      {"format-version", ""},
+                      {"content", "both"},
+                      {"content", "deletes"},
+                      {"partition-spec-id", "-1"},
+                      {"partition-spec-id", "1}"},
+                      {"partition-spec", "["},
+                      {"partition-spec", "{}"},
+                      {"partition-spec", R"([{"name":"a","transform":"void","source-id":1}])"},
+                      {"schema", ""},
+                      {"schema", "[]"},
+                      {"schema-id", "99999999999"}}) {
     const auto decoded = decode_forged(record, {}, {{key, value}});
     ASSERT_FALSE(decoded.has_value()) << key << ' ' << value;
     EXPECT_EQ(decoded.error().code(), Code::kInvalidArgument) << decoded.error().to_string();
@@ -281,7 +283,7 @@ TEST(ManifestHostile, ReadsVersion1WithItsDefaults) {
       avro::Schema::parse(schema).value(),
       {{"schema",
         R"({"type":"struct","fields":[{"id":1,"name":"d","required":false,"type":"timestamp"}]})"},
-       {"partition-spec", R"([{"name":"day","transform":"day","source-id":1,"field-id":1000}])"}},
+       {"partition-spec", R"([{"name":"day","transform":"day","source-id":1}])"}},
       avro::Codec::kSnappy);
   std::string& record = writer.record();
   avro::append_long(record, 0);
@@ -299,6 +301,7 @@ TEST(ManifestHostile, ReadsVersion1WithItsDefaults) {
   EXPECT_EQ(decoded->header.format_version, 1);
   EXPECT_EQ(decoded->header.content, ManifestContent::kData);
   EXPECT_EQ(decoded->header.spec.spec_id, 0);
+  EXPECT_EQ(decoded->header.spec.fields.at(0).field_id, 1000);
   const ManifestEntry& entry = decoded->entries.at(0);
   EXPECT_EQ(entry.status, EntryStatus::kExisting);
   EXPECT_EQ(entry.data_file.content, Content::kData);

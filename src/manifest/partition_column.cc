@@ -173,8 +173,9 @@ Result<std::vector<PartitionColumn>> partition_columns(const iceberg::Schema& sc
     column.field_id = field.field_id;
     column.name = field.name;
     DIL_CHECK_OK(set_type(column, field, schema.find(field.source_id)));
-    if (!ids.insert(field.field_id).second) {
-      return invalid_argument("the partition field id {} occurs twice", field.field_id);
+    if (field.field_id < 1 || !ids.insert(field.field_id).second) {
+      return invalid_argument("the partition field id {} is missing or occurs twice",
+                              field.field_id);
     }
     column.avro_name = make_avro_name(field.name);
     while (!names.insert(column.avro_name).second) {
