@@ -12,8 +12,8 @@
 
 namespace duckicelake::rest {
 
-// The use cases as the routes see them: catalog::Service, or a fake in tests of the routes. The contract of each
-// function is that of the service's function of the same name.
+// The use cases as the routes see them: catalog::Service, or a fake in tests of the routes. The
+// contract of each function is that of the service's function of the same name.
 class CatalogApi {
  public:
   virtual ~CatalogApi() = default;
@@ -26,11 +26,13 @@ class CatalogApi {
   virtual Status check_table(const catalog::Caller& caller, const catalog::TableRef& table) = 0;
   virtual Result<std::vector<catalog::Levels>> list_namespaces(
       const catalog::Caller& caller, const std::optional<catalog::Levels>& parent) = 0;
-  virtual Result<std::map<std::string, std::string>> load_namespace(const catalog::Caller& caller,
-                                                                    const catalog::Levels& levels) = 0;
-  virtual Result<catalog::Page> list_tables(const catalog::Caller& caller, const catalog::Levels& levels,
+  virtual Result<std::map<std::string, std::string>> load_namespace(
+      const catalog::Caller& caller, const catalog::Levels& levels) = 0;
+  virtual Result<catalog::Page> list_tables(const catalog::Caller& caller,
+                                            const catalog::Levels& levels,
                                             const store::PageRequest& page) = 0;
-  virtual Result<catalog::Page> list_views(const catalog::Caller& caller, const catalog::Levels& levels,
+  virtual Result<catalog::Page> list_views(const catalog::Caller& caller,
+                                           const catalog::Levels& levels,
                                            const store::PageRequest& page) = 0;
   virtual Result<catalog::ViewAnswer> load_view(const catalog::Caller& caller,
                                                 const catalog::TableRef& view) = 0;

@@ -9,8 +9,8 @@ namespace duckicelake::rest {
 class Executor {
  public:
   virtual ~Executor() = default;
-  // Takes the task or refuses it at once (false): never waits. Called on I/O threads. A task that was taken is run, or
-  // destroyed when the pool ends (its request then gets a 500).
+  // Takes the task or refuses it at once (false): never waits. Called on I/O threads. A task that
+  // was taken is run, or destroyed when the pool ends (its request then gets a 500).
   virtual bool try_run(std::function<void()> task) = 0;
 };
 

@@ -27,17 +27,18 @@ class AddressRange {
 
 // How clients reach the server.
 struct UrlPolicy {
-  std::string public_url;                      // with or without a trailing slash; empty: worked out per request
-  std::vector<AddressRange> trusted_proxies;   // whose X-Forwarded-* headers count
+  std::string public_url;  // with or without a trailing slash; empty: worked out per request
+  std::vector<AddressRange> trusted_proxies;  // whose X-Forwarded-* headers count
 };
 
 // A public URL must be http(s) with a host, without query, fragment and user.
 Status check_public_url(std::string_view url);
 
-// The root under which the client sees this server, without a trailing slash: what every URL that we hand out begins
-// with. The public URL when there is one; else scheme and Host of the request, in which X-Forwarded-Proto, -Host,
-// -Port and -Prefix of a trusted peer take the place of its own. Of a list (several proxies) the first entry counts;
-// a value that is no scheme, host, port or path is left out.
+// The root under which the client sees this server, without a trailing slash: what every URL that
+// we hand out begins with. The public URL when there is one; else scheme and Host of the request,
+// in which X-Forwarded-Proto, -Host, -Port and -Prefix of a trusted peer take the place of its own.
+// Of a list (several proxies) the first entry counts; a value that is no scheme, host, port or path
+// is left out.
 std::string base_url(const net::Request& request, const UrlPolicy& policy);
 
 }  // namespace duckicelake::rest

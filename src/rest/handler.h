@@ -26,12 +26,14 @@ struct StorageSettings {
 };
 
 struct RestConfig {
-  std::string catalog_id = "lake";  // the prefix of all routes and the name of the default (only) warehouse
-  UrlPolicy urls;                   // public URL and trusted proxies
+  std::string catalog_id =
+      "lake";      // the prefix of all routes and the name of the default (only) warehouse
+  UrlPolicy urls;  // public URL and trusted proxies
   StorageSettings storage;
   std::string server_version;  // for /openapi.json
-  // Integrity of page tokens: the same in all processes of a catalog (derive it from their common configuration).
-  // Empty: derived from catalog_id, which guards against accidents but not against intent.
+  // Integrity of page tokens: the same in all processes of a catalog (derive it from their common
+  // configuration). Empty: derived from catalog_id, which guards against accidents but not against
+  // intent.
   Secret page_token_key;
 
   int gzip_level = 1;
@@ -46,8 +48,8 @@ struct HandlerDeps {
   RequestObserver& observer;
   // The text of /metrics (Prometheus text format 0.0.4). Runs on a worker.
   std::function<std::string()> metrics;
-  // Why the process should get no traffic (starting, draining), or nullopt. Must not block; PostgreSQL is asked by
-  // the handler itself.
+  // Why the process should get no traffic (starting, draining), or nullopt. Must not block;
+  // PostgreSQL is asked by the handler itself.
   std::function<std::optional<std::string>()> not_ready;
 };
 

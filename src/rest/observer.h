@@ -18,9 +18,10 @@ struct RequestRecord {
   net::Method method = net::Method::kGet;
   std::string_view target;  // as the client sent it: still encoded, may be long
   int status = 0;
-  std::chrono::nanoseconds duration{0};  // from the complete request to the answer, without its writing
-  std::size_t request_bytes = 0;         // of the body
-  std::size_t response_bytes = 0;        // of the body (what a HEAD or 304 leaves out counts as 0)
+  std::chrono::nanoseconds duration{
+      0};                          // from the complete request to the answer, without its writing
+  std::size_t request_bytes = 0;   // of the body
+  std::size_t response_bytes = 0;  // of the body (what a HEAD or 304 leaves out counts as 0)
   std::string_view request_id;
   std::string_view caller;  // principal id
   std::string_view peer_address;
@@ -32,7 +33,8 @@ struct RequestRecord {
 class RequestObserver {
  public:
   virtual ~RequestObserver() = default;
-  // On the I/O thread or the worker that made the answer, just before it is sent: must not block. Thread-safe.
+  // On the I/O thread or the worker that made the answer, just before it is sent: must not block.
+  // Thread-safe.
   virtual void on_request(const RequestRecord& record) noexcept = 0;
 };
 

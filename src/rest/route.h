@@ -11,7 +11,8 @@ namespace duckicelake::rest {
 
 // A small number for each route (a method on a path template), dense from 0: an index for counters.
 using RouteId = std::uint8_t;
-inline constexpr RouteId kNoRoute = 255;  // the request matched none (404, 405, a path that does not parse)
+inline constexpr RouteId kNoRoute =
+    255;  // the request matched none (404, 405, a path that does not parse)
 
 std::size_t route_count();
 // "/v1/{prefix}/namespaces/{namespace}", …; "unknown" for kNoRoute.

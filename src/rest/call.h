@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "catalog/service.h"
+#include "net/http.h"
+#include "net/responder.h"
+#include "net/url.h"
+#include "rest/handler.h"
+#include "rest/page_token.h"
+#include "rest/route_table.h"
+#include "rest/table_answer.h"
+
+namespace duckicelake::rest {
+
+// One request on its way to its answer. Used by one thread at a time: the connection's I/O thread,
+// then perhaps a worker.
+struct Call {
+  Call(net::Request incoming, net::Responder responder)
+      : request(std::move(incoming)),
+        respond(std::move(responder)),
+        start(std::chrono::steady_clock::now()),
+        caller{{"anonymous", false}, request.request_id} {}
+
+  net::Request request;
+  net::Responder respond;
+  std::chrono::steady_clock::time_point start;
+  RouteId route = kNoRoute;
+  catalog::Caller caller;
+
+  catalog::Levels levels;  // {namespace}
+  std::string name;        // {table} or {view}
+  net::QueryPairs query;
+
+  // Of loads of a table.
+  catalog::LoadTableRequest load;
+  bool wants_head = true;                             // see Route::peek
+  std::shared_ptr<const catalog::TableAnswer> found;  // proved to be current, not answered yet
+
+  // nullopt: not given. kInvalidArgument when it is given twice, with different values.
+  Result<std::optional<std::string_view>> parameter(std::string_view name) const;
+};
+
+// What all calls share. Immutable, but for the caches inside.
+struct Context {
+  const RestConfig config;
+  const HandlerDeps deps;
+  const PageTokens page_tokens;
+  TableAnswers& table_answers;
+  const std::shared_ptr<const std::string> config_body;  // of /v1/config
+};
+
+}  // namespace duckicelake::rest

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rest/handler.h"
+
+#include <atomic>
+#include <exception>
+#include <utility>
+
+#include "net/gzip.h"
+#include "rest/call.h"
+#include "rest/error_mapping.h"
+#include "rest/operations.h"
+#include "sign/hash.h"
+
+namespace duckicelake::rest {
+namespace {
+
+using CallPtr = std::shared_ptr<Call>;
+using Clock = std::chrono::steady_clock;
+
+Secret token_key(const RestConfig& config) {
+  if (!config.page_token_key.empty()) return config.page_token_key;
+  return Secret(sign::sha256("duckicelake page tokens of " + config.catalog_id));
+}
+
+TableAnswers::Settings answer_settings(const RestConfig& config) {
+  return {storage_config_json(config.storage), config.server_version, config.gzip_level,
+          config.gzip_min_bytes, config.gzip_cache_bytes};
+}
+
+bool has_header(const net::Response& response, std::string_view lower_name) {
+  for (const auto& [name, value] : response.headers) {
+    if (name == lower_name) return true;
+  }
+  return false;
+}
+
+// Compresses the body of a 200 that does not say anything about its coding yet.
+void compress(const RestConfig& config, const net::Request& request, net::Response& response) {
+  if (response.status != 200 || has_header(response, "vary")) return;
+  const std::size_t size = response.body_size();
+  if (size < config.gzip_min_bytes) return;
+  response.add_header("vary", "Accept-Encoding");
+  if (request.method == net::Method::kHead || !net::accepts_gzip(request)) return;
+  Result<std::string> packed = net::gzip_compress(response.body_text(), config.gzip_level);
+  if (!packed.has_value()) return;
+  response.body.clear();
+  response.body.emplace_back(std::move(*packed));
+  response.add_header("content-encoding", "gzip");
+}
+
+// Errors about the request itself, found before a route runs.
+Status read_parameters(const Context& context, const PathParameters& parameters, Call& call) {
+  const PlusSign plus = plus_sign_of(call.request.header("x-client-version"));
+  if (parameters.prefix) {
+    DIL_TRY(std::string prefix, decode_name(*parameters.prefix, plus));
+    if (prefix != context.config.catalog_id) {
+      return make_error(Code::kNoSuchWarehouse, "Warehouse does not exist: {}", prefix);
+    }
+  }
+  if (parameters.space) {
+    DIL_TRY(std::string joined, decode_name(*parameters.space, plus));
+    DIL_TRY(call.levels, split_levels(joined));
+  }
+  if (parameters.name) {
+    DIL_TRY(call.name, decode_name(*parameters.name, plus));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::optional<std::string_view>> Call::parameter(std::string_view wanted) const {
+  std::optional<std::string_view> only;
+  for (const auto& [key, value] : query) {
+    if (key != wanted) continue;
+    if (only && *only != value) return invalid_argument("{} is given twice", wanted);
+    only = value;
+  }
+  return only;
+}
+
+struct RestHandler::Impl {
+  Impl(RestConfig config, HandlerDeps deps)
+      : table_answers(answer_settings(config)),
+        context{config, std::move(deps), PageTokens(token_key(config)), table_answers,
+                std::make_shared<const std::string>(config_json(config.catalog_id))} {}
+
+  void handle(net::Request request, net::Responder respond) {
+    auto call = std::make_shared<Call>(std::move(request), std::move(respond));
+    guarded(call, [&] { start(call); });
+  }
+
+  // The request boundary: what was thrown below becomes a 500 for this one request.
+  template <class Step>
+  void guarded(const CallPtr& call, Step step) noexcept {
+    try {
+      step();
+    } catch (const std::exception& error) {
+      fail(*call, Error(Code::kInternal, "internal error", error.what()));
+    } catch (...) {
+      fail(*call, Error(Code::kInternal, "internal error", "an exception of unknown type"));
+    }
+  }
+
+  void start(const CallPtr& call) {
+    const net::SplitTarget target = net::split_target(call->request.target);
+    const std::optional<RawPath> path = split_path(target.path);
+    if (!path) return fail(*call, Error(Code::kNotFound, "no such route"));
+    const RouteMatch match = match_route(call->request.method, *path);
+    if (!match.is_path_known) return fail(*call, Error(Code::kNotFound, "no such route"));
+    if (match.id == kNoRoute) return refuse_method(*call, *path);
+    call->route = match.id;
+
+    const Route& route = routes()[match.id];
+    if (Status status = prepare(route, match.parameters, target.query, *call);
+        !status.has_value()) {
+      return fail(*call, std::move(status).error());
+    }
+    if (route.peek != nullptr && call->wants_head) {
+      context.deps.catalog.await_head(
+          call->respond.thread_index(),
+          [this, call](const HeadResult& head) { on_head(call, head); });
+    } else {
+      run(call);
+    }
+  }
+
+  Status prepare(const Route& route, const PathParameters& parameters, std::string_view query,
+                 Call& call) {
+    DIL_CHECK_OK(read_parameters(context, parameters, call));
+    if (!query.empty()) {
+      DIL_TRY(call.query, net::parse_query(query));
+    }
+    if (route.prepare == nullptr) return {};
+    return route.prepare(context, call);
+  }
+
+  void on_head(const CallPtr& call, const HeadResult& head) {
+    guarded(call, [&] {
+      std::optional<Answered> answered = routes()[call->route].peek(context, *call, head);
+      if (answered) {
+        finish(*call, std::move(*answered));
+      } else {
+        run(call);
+      }
+    });
+  }
+
+  void run(const CallPtr& call) {
+    const Route& route = routes()[call->route];
+    if (route.run_on == RunOn::kIoThread) return finish(*call, route.answer(context, *call));
+    const bool is_taken = context.deps.executor.try_run([this, call] {
+      guarded(call, [&] { finish(*call, routes()[call->route].answer(context, *call)); });
+    });
+    if (is_taken) return;
+    refused.fetch_add(1, std::memory_order_relaxed);
+    fail(*call, Error(Code::kUnavailable, "the server is busy"));
+  }
+
+  void refuse_method(Call& call, const RawPath& path) {
+    const Error error =
+        make_error(Code::kMethodNotAllowed, "{} is not served here", call.request.method_text);
+    net::Response response = error_response(error, call.request.request_id);
+    response.add_header("allow", allowed_methods(path));
+    send(call, std::move(response), &error);
+  }
+
+  void finish(Call& call, Answered answered) {
+    if (!answered.has_value()) return fail(call, std::move(answered).error());
+    compress(context.config, call.request, *answered);
+    send(call, std::move(*answered), nullptr);
+  }
+
+  void fail(Call& call, const Error& error) noexcept {
+    send(call, error_response(error, call.request.request_id), &error);
+  }
+
+  void send(Call& call, net::Response response, const Error* error) noexcept {
+    if (!call.respond) return;  // thrown after the answer was given
+    RequestRecord record;
+    record.route = call.route;
+    record.method = call.request.method;
+    record.target = call.request.target;
+    record.status = response.status;
+    record.duration = Clock::now() - call.start;
+    record.request_bytes = call.request.body.size();
+    const bool has_body = call.request.method != net::Method::kHead && response.status != 204 &&
+                          response.status != 304;
+    record.response_bytes = has_body ? response.body_size() : 0;
+    record.request_id = call.request.request_id;
+    record.caller = call.caller.principal.id;
+    record.peer_address = call.request.peer_address;
+    if (error != nullptr) {
+      record.error = error->code();
+      record.message = error->message();
+      record.cause = error->cause();
+    }
+    context.deps.observer.on_request(record);
+    call.respond(std::move(response));
+  }
+
+  TableAnswers table_answers;
+  const Context context;
+  std::atomic<std::uint64_t> refused{0};
+};
+
+RestHandler::RestHandler(RestConfig config, HandlerDeps deps)
+    : impl_(std::make_unique<Impl>(std::move(config), std::move(deps))) {}
+
+RestHandler::~RestHandler() = default;
+
+void RestHandler::handle(net::Request request, net::Responder respond) noexcept {
+  impl_->handle(std::move(request), std::move(respond));
+}
+
+RestHandler::Counters RestHandler::counters() const {
+  const TableAnswers::Counters gzip = impl_->table_answers.counters();
+  return {gzip.hits, gzip.misses, gzip.bytes, impl_->refused.load(std::memory_order_relaxed)};
+}
+
+}  // namespace duckicelake::rest

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rest/openapi.h"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "json/writer.h"
+#include "rest/error_mapping.h"
+#include "rest/route_table.h"
+
+namespace duckicelake::rest {
+namespace {
+
+struct PathParameter {
+  std::string_view name;
+  std::string_view description;
+};
+constexpr PathParameter kPathParameters[] = {
+    {"prefix", "The catalog, as /v1/config names it in overrides.prefix."},
+    {"namespace", "The levels of the namespace, joined by the unit separator 0x1F (%1F)."},
+    {"table", "The name of the table."},
+    {"view", "The name of the view."},
+};
+
+std::string_view verb(net::Method method) {
+  switch (method) {
+    case net::Method::kGet:
+      return "get";
+    case net::Method::kHead:
+      return "head";
+    case net::Method::kPost:
+      return "post";
+    case net::Method::kPut:
+      return "put";
+    case net::Method::kDelete:
+      return "delete";
+    default:
+      return "patch";
+  }
+}
+
+void write_path_parameters(json::Writer& json, std::string_view path) {
+  for (const PathParameter& parameter : kPathParameters) {
+    if (path.find(fmt::format("{{{}}}", parameter.name)) == std::string_view::npos) continue;
+    json.begin_object();
+    json.member("name", parameter.name);
+    json.member("in", "path");
+    json.member("required", true);
+    json.member("description", parameter.description);
+    json.member_raw("schema", R"({"type":"string","minLength":1})");
+    json.end_object();
+  }
+}
+
+void write_query_parameters(json::Writer& json, const Route& route) {
+  for (const QueryParameter& parameter : route.query) {
+    json.begin_object();
+    json.member("name", parameter.name);
+    json.member("in", "query");
+    json.member("required", false);
+    json.member("description", parameter.description);
+    json.member_raw("schema", parameter.json_schema);
+    json.end_object();
+  }
+  if (route.operation_id == "loadTable") {
+    for (std::string_view header : {"If-None-Match", "X-Iceberg-Access-Delegation"}) {
+      json.begin_object();
+      json.member("name", header);
+      json.member("in", "header");
+      json.member("required", false);
+      json.member_raw("schema", R"({"type":"string"})");
+      json.end_object();
+    }
+  }
+}
+
+void write_success(json::Writer& json, const Route& route) {
+  json.key(std::to_string(route.status));
+  json.begin_object();
+  json.member("description", route.status == 204 ? "Yes" : "OK");
+  if (!route.media_type.empty()) {
+    json.key("content");
+    json.begin_object();
+    json.key(route.media_type);
+    json.begin_object();
+    json.member_raw("schema",
+                    route.schema.empty()
+                        ? std::string(R"({"type":"string"})")
+                        : fmt::format(R"({{"$ref":"#/components/schemas/{}"}})", route.schema));
+    json.end_object();
+    json.end_object();
+  }
+  if (route.operation_id == "loadTable") {
+    json.member_raw("headers", R"({"ETag":{"schema":{"type":"string"}}})");
+  }
+  json.end_object();
+  if (route.operation_id == "loadTable") {
+    json.member_raw(
+        "304", R"({"description":"The table has not changed since the tag in If-None-Match"})");
+  }
+}
+
+void write_errors(json::Writer& json, const Route& route) {
+  const auto refer = [&](std::string_view status, std::string_view name) {
+    json.member_raw(status, fmt::format(R"({{"$ref":"#/components/responses/{}"}})", name));
+  };
+  if (route.path == "/readyz") {
+    json.member_raw("503", R"({"description":"Not ready","content":{"application/json":{"schema":)"
+                           R"({"$ref":"#/components/schemas/Health"}}}})");
+    return;
+  }
+  if (!route.path.starts_with("/v1/")) return;
+  refer("400", "BadRequest");
+  refer("404", "NotFound");
+  if (route.operation_id == "loadTable") refer("406", "NotSupported");
+  refer("500", "ServerError");
+  refer("503", "Unavailable");
+  refer("default", "Error");
+}
+
+void write_operation(json::Writer& json, const Route& route) {
+  json.key(verb(route.method));
+  json.begin_object();
+  json.member("operationId", route.operation_id);
+  json.member("summary", route.summary);
+  json.key("tags");
+  json.begin_array();
+  json.value(route.tag);
+  json.end_array();
+  json.key("parameters");
+  json.begin_array();
+  write_path_parameters(json, route.path);
+  write_query_parameters(json, route);
+  json.end_array();
+  json.key("responses");
+  json.begin_object();
+  write_success(json, route);
+  write_errors(json, route);
+  json.end_object();
+  json.end_object();
+}
+
+void write_paths(json::Writer& json) {
+  std::vector<std::string_view> done;
+  json.begin_object();
+  for (const Route& first : routes()) {
+    if (std::find(done.begin(), done.end(), first.path) != done.end()) continue;
+    done.push_back(first.path);
+    json.key(first.path);
+    json.begin_object();
+    for (const Route& route : routes()) {
+      if (route.path == first.path) write_operation(json, route);
+    }
+    json.end_object();
+  }
+  json.end_object();
+}
+
+void write_error_responses(json::Writer& json) {
+  struct Named {
+    std::string_view name;
+    std::string_view description;
+  };
+  constexpr Named kNamed[] = {
+      {"BadRequest", "The request is malformed or contradicts itself"},
+      {"NotFound", "The warehouse, namespace, table, view or route does not exist"},
+      {"NotSupported", "The table cannot be shown to Iceberg clients; the message says why"},
+      {"ServerError", "A fault of the server; the message names the request"},
+      {"Unavailable", "The database or the object store is away, or the server is busy: try again"},
+      {"Error", "Any other error"},
+  };
+  json.begin_object();
+  for (const Named& named : kNamed) {
+    json.key(named.name);
+    json.begin_object();
+    json.member("description", named.description);
+    if (named.name == "Unavailable") {
+      json.member_raw("headers",
+                      R"({"Retry-After":{"description":"Seconds","schema":{"type":"integer"}}})");
+    }
+    json.member_raw("content", R"({"application/json":{"schema":)"
+                               R"({"$ref":"#/components/schemas/IcebergErrorResponse"}}})");
+    json.end_object();
+  }
+  json.end_object();
+}
+
+}  // namespace
+
+std::string openapi_json(std::string_view server_version, std::string_view server_url) {
+  std::string out;
+  out.reserve(32 * 1024);
+  json::Writer json(out);
+  json.begin_object();
+  json.member("openapi", "3.1.0");
+  json.key("info");
+  json.begin_object();
+  json.member("title", "duckicelake");
+  json.member(
+      "description",
+      "An Apache Iceberg REST catalog over DuckLake. Routes below /v1 follow the Iceberg REST "
+      "specification.");
+  json.member("version", server_version);
+  json.member_raw(
+      "license",
+      R"({"name":"Apache-2.0","url":"https://www.apache.org/licenses/LICENSE-2.0.html"})");
+  json.end_object();
+  json.key("servers");
+  json.begin_array();
+  json.begin_object();
+  json.member("url", server_url);
+  json.end_object();
+  json.end_array();
+  json.key("paths");
+  write_paths(json);
+  json.key("components");
+  json.begin_object();
+  json.key("responses");
+  write_error_responses(json);
+  json.member_raw("schemas", openapi_schemas());
+  json.end_object();
+  json.end_object();
+  return out;
+}
+
+}  // namespace duckicelake::rest

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rest/operations.h"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "json/writer.h"
+#include "rest/call.h"
+
+namespace duckicelake::rest {
+namespace {
+
+constexpr std::int64_t kDefaultPageSize = 100;
+constexpr std::int64_t kMaxPageSize = 1000;
+
+net::Response no_content() {
+  net::Response response;
+  response.status = 204;
+  return response;
+}
+
+net::Response json_answer(std::string body) {
+  net::Response response = net::make_json_response(200, std::move(body));
+  response.add_header("cache-control", "private, no-cache");
+  return response;
+}
+
+void write_levels(json::Writer& json, const catalog::Levels& levels) {
+  json.begin_array();
+  for (const std::string& level : levels) json.value(level);
+  json.end_array();
+}
+
+Result<std::int64_t> parse_integer(std::string_view name, std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size() || value < 0) {
+    return invalid_argument("{} must be a whole number of at most {}", name,
+                            std::numeric_limits<std::int64_t>::max());
+  }
+  return value;
+}
+
+// What part of a listing the caller asks for.
+struct Paging {
+  bool is_paged = false;
+  store::PageRequest page;
+};
+
+// REST specification, parameter pageToken: without it everything is answered at once, whatever
+// pageSize says.
+Result<Paging> parse_paging(const Context& context, const Call& call, Listing listing,
+                            const catalog::Levels& levels) {
+  DIL_TRY(std::optional<std::string_view> token, call.parameter("pageToken"));
+  DIL_TRY(std::optional<std::string_view> size, call.parameter("pageSize"));
+  Paging out;
+  std::int64_t limit = kDefaultPageSize;
+  if (size) {
+    DIL_TRY(limit, parse_integer("pageSize", *size));
+    if (limit == 0) return invalid_argument("pageSize must be at least 1");
+    limit = std::min(limit, kMaxPageSize);
+  }
+  if (!token) return out;
+  out.is_paged = true;
+  out.page.limit = limit;
+  if (!token->empty()) {
+    DIL_TRY(out.page.after, context.page_tokens.read(listing, levels, *token));
+  }
+  return out;
+}
+
+// The member is absent from a whole listing, and null on the last page.
+void write_next(json::Writer& json, const Context& context, Listing listing,
+                const catalog::Levels& levels, const Paging& paging,
+                const std::optional<std::string>& next) {
+  if (!paging.is_paged) return;
+  json.key("next-page-token");
+  if (next) {
+    json.value(context.page_tokens.make(listing, levels, *next));
+  } else {
+    json.null();
+  }
+}
+
+Answered answer_identifiers(const Context& context, const Call& call, Listing listing,
+                            const Paging& paging, const catalog::Page& page) {
+  std::string body;
+  json::Writer json(body);
+  json.begin_object();
+  json.key("identifiers");
+  json.begin_array();
+  for (const std::string& name : page.names) {
+    json.begin_object();
+    json.key("namespace");
+    write_levels(json, call.levels);
+    json.member("name", name);
+    json.end_object();
+  }
+  json.end_array();
+  write_next(json, context, listing, call.levels, paging, page.next);
+  json.end_object();
+  return json_answer(std::move(body));
+}
+
+// Clients before Iceberg 1.8 join the levels of `parent` with the three characters "%1F" and encode
+// the whole once more. A namespace that really has these characters in its name comes first.
+std::optional<catalog::Levels> split_escaped_levels(std::string_view parent) {
+  catalog::Levels levels;
+  std::size_t begin = 0;
+  while (true) {
+    std::size_t end = parent.find("%1F", begin);
+    if (end == std::string_view::npos) end = parent.find("%1f", begin);
+    levels.emplace_back(parent.substr(begin, end == std::string_view::npos ? end : end - begin));
+    if (levels.back().empty()) return std::nullopt;
+    if (end == std::string_view::npos) break;
+    begin = end + 3;
+  }
+  if (levels.size() < 2) return std::nullopt;
+  return levels;
+}
+
+Result<std::vector<catalog::Levels>> children_of(const Context& context, const Call& call,
+                                                 std::string_view parent) {
+  if (parent.empty()) return context.deps.catalog.list_namespaces(call.caller, std::nullopt);
+  if (parent.size() > kMaxNameBytes) {
+    return invalid_argument("parent is longer than {} bytes", kMaxNameBytes);
+  }
+  DIL_TRY(catalog::Levels levels, split_levels(parent));
+  auto found = context.deps.catalog.list_namespaces(call.caller, levels);
+  if (!found.has_value() && found.error().code() == Code::kNoSuchNamespace && levels.size() == 1) {
+    if (auto escaped = split_escaped_levels(parent)) {
+      return context.deps.catalog.list_namespaces(call.caller, *escaped);
+    }
+  }
+  return found;
+}
+
+// Sorted, so that a page continues where the one before ended.
+std::optional<std::string> cut_page(std::vector<catalog::Levels>& namespaces,
+                                    const Paging& paging) {
+  std::sort(namespaces.begin(), namespaces.end());
+  if (!paging.is_paged) return std::nullopt;
+  // Siblings differ in their last level only.
+  const auto begin =
+      paging.page.after.empty()
+          ? namespaces.begin()
+          : std::upper_bound(namespaces.begin(), namespaces.end(), paging.page.after,
+                             [](const std::string& after, const catalog::Levels& levels) {
+                               return after < levels.back();
+                             });
+  namespaces.erase(namespaces.begin(), begin);
+  const auto limit = static_cast<std::size_t>(paging.page.limit);
+  if (namespaces.size() <= limit) return std::nullopt;
+  namespaces.resize(limit);
+  return namespaces.back().back();
+}
+
+catalog::TableRef reference(const Call& call) { return {call.levels, call.name}; }
+
+}  // namespace
+
+Answered list_namespaces(const Context& context, Call& call) {
+  DIL_TRY(std::optional<std::string_view> parent, call.parameter("parent"));
+  const catalog::Levels bound = {std::string(parent.value_or(std::string_view()))};
+  DIL_TRY(Paging paging, parse_paging(context, call, Listing::kNamespaces, bound));
+  DIL_TRY(std::vector<catalog::Levels> namespaces,
+          children_of(context, call, parent.value_or(std::string_view())));
+  const std::optional<std::string> next = cut_page(namespaces, paging);
+  std::string body;
+  json::Writer json(body);
+  json.begin_object();
+  json.key("namespaces");
+  json.begin_array();
+  for (const catalog::Levels& levels : namespaces) write_levels(json, levels);
+  json.end_array();
+  write_next(json, context, Listing::kNamespaces, bound, paging, next);
+  json.end_object();
+  return json_answer(std::move(body));
+}
+
+Answered load_namespace(const Context& context, Call& call) {
+  DIL_TRY(auto properties, context.deps.catalog.load_namespace(call.caller, call.levels));
+  std::string body;
+  json::Writer json(body);
+  json.begin_object();
+  json.key("namespace");
+  write_levels(json, call.levels);
+  json.key("properties");
+  json.begin_object();
+  for (const auto& [name, value] : properties) json.member(name, value);
+  json.end_object();
+  json.end_object();
+  return json_answer(std::move(body));
+}
+
+Answered check_namespace(const Context& context, Call& call) {
+  DIL_TRY([[maybe_unused]] auto properties,
+          context.deps.catalog.load_namespace(call.caller, call.levels));
+  return no_content();
+}
+
+Answered list_tables(const Context& context, Call& call) {
+  DIL_TRY(Paging paging, parse_paging(context, call, Listing::kTables, call.levels));
+  DIL_TRY(catalog::Page page,
+          context.deps.catalog.list_tables(call.caller, call.levels, paging.page));
+  return answer_identifiers(context, call, Listing::kTables, paging, page);
+}
+
+Answered list_views(const Context& context, Call& call) {
+  DIL_TRY(Paging paging, parse_paging(context, call, Listing::kViews, call.levels));
+  DIL_TRY(catalog::Page page,
+          context.deps.catalog.list_views(call.caller, call.levels, paging.page));
+  return answer_identifiers(context, call, Listing::kViews, paging, page);
+}
+
+Status prepare_load_table(const Context&, Call& call) {
+  call.load.table = reference(call);
+  DIL_TRY(std::optional<std::string_view> snapshots, call.parameter("snapshots"));
+  if (snapshots && *snapshots != "all" && *snapshots != "refs") {
+    return invalid_argument("snapshots must be all or refs");
+  }
+  if (snapshots && *snapshots == "refs") call.load.mode = catalog::SnapshotsMode::kRefs;
+  DIL_TRY(std::optional<std::string_view> dashed, call.parameter("snapshot-id"));
+  DIL_TRY(std::optional<std::string_view> underscored, call.parameter("snapshot_id"));
+  if (dashed && underscored && *dashed != *underscored) {
+    return invalid_argument("snapshot-id and snapshot_id differ");
+  }
+  if (const auto pin = dashed ? dashed : underscored) {
+    DIL_TRY(call.load.pinned_snapshot, parse_integer("snapshot-id", *pin));
+    call.wants_head = false;
+  }
+  return {};
+}
+
+std::optional<Answered> load_cached_table(const Context& context, Call& call,
+                                          const HeadResult& head) {
+  if (!head.has_value()) return Answered(head.error());
+  call.found = context.deps.catalog.cached_table(call.caller, call.load, *head);
+  if (!call.found) return std::nullopt;
+  std::optional<net::Response> response = context.table_answers.respond(call.request, *call.found);
+  if (!response) return std::nullopt;
+  return Answered(std::move(*response));
+}
+
+Answered load_table(const Context& context, Call& call) {
+  if (!call.found) {
+    DIL_TRY(call.found, context.deps.catalog.load_table(call.caller, call.load));
+  }
+  if (auto response = context.table_answers.respond(call.request, *call.found)) {
+    return std::move(*response);
+  }
+  return context.table_answers.compress_and_respond(*call.found);
+}
+
+Answered check_table(const Context& context, Call& call) {
+  DIL_CHECK_OK(context.deps.catalog.check_table(call.caller, reference(call)));
+  return no_content();
+}
+
+Answered load_view(const Context& context, Call& call) {
+  DIL_TRY(catalog::ViewAnswer view, context.deps.catalog.load_view(call.caller, reference(call)));
+  std::string body;
+  json::Writer json(body);
+  json.begin_object();
+  json.member("metadata-location", view.metadata_location);
+  json.member_raw("metadata", view.metadata);
+  json.end_object();
+  return json_answer(std::move(body));
+}
+
+Answered check_view(const Context& context, Call& call) {
+  DIL_CHECK_OK(context.deps.catalog.check_view(call.caller, reference(call)));
+  return no_content();
+}
+
+}  // namespace duckicelake::rest

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "catalog/head_probe.h"
+#include "net/http.h"
+
+namespace duckicelake::rest {
+
+struct Call;
+struct Context;
+
+// What the routes do; the table of routes (routes.cc) names them. Each answers one call or fails
+// with the error that the caller is to see.
+using Answered = Result<net::Response>;
+using HeadResult = Result<catalog::HeadProbe::Fresh>;
+
+Answered load_table(const Context& context, Call& call);
+Status prepare_load_table(const Context& context, Call& call);
+std::optional<Answered> load_cached_table(const Context& context, Call& call,
+                                          const HeadResult& head);
+Answered check_table(const Context& context, Call& call);
+Answered list_tables(const Context& context, Call& call);
+Answered list_namespaces(const Context& context, Call& call);
+Answered load_namespace(const Context& context, Call& call);
+Answered check_namespace(const Context& context, Call& call);
+Answered list_views(const Context& context, Call& call);
+Answered load_view(const Context& context, Call& call);
+Answered check_view(const Context& context, Call& call);
+
+Answered get_config(const Context& context, Call& call);
+Answered get_health(const Context& context, Call& call);
+Answered get_readiness(const Context& context, Call& call);
+std::optional<Answered> peek_readiness(const Context& context, Call& call, const HeadResult& head);
+Answered get_metrics(const Context& context, Call& call);
+Answered get_openapi(const Context& context, Call& call);
+
+// The body of /v1/config for the catalog.
+std::string config_json(std::string_view catalog_id);
+
+}  // namespace duckicelake::rest
