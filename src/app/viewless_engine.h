@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "catalog/data_engine.h"
+
+namespace duckicelake::app {
+
+// The engine where there is no role to bind views with: they are served without columns, as those
+// are that do not bind. `inner` must outlive it.
+class ViewlessEngine final : public catalog::DataEngine {
+ public:
+  explicit ViewlessEngine(catalog::DataEngine& inner) : inner_(inner) {}
+
+  Result<std::vector<catalog::DeletedPosition>> read_position_deletes(
+      const std::string& uri) override {
+    return inner_.read_position_deletes(uri);
+  }
+  Result<std::vector<catalog::SnapshotRun>> read_row_snapshots(const std::string& uri) override {
+    return inner_.read_row_snapshots(uri);
+  }
+  Result<std::optional<std::int64_t>> read_min_row_id(const std::string& uri) override {
+    return inner_.read_min_row_id(uri);
+  }
+  Result<catalog::WrittenParquet> write_position_deletes(
+      const std::string& data_file_path, std::span<const std::int64_t> positions) override {
+    return inner_.write_position_deletes(data_file_path, positions);
+  }
+  Result<catalog::WrittenParquet> write_rows(std::span<const catalog::ParquetColumn> columns,
+                                             std::span<const catalog::TextRow> rows,
+                                             std::span<const std::int64_t> row_ids,
+                                             std::span<const std::int64_t> snapshot_ids) override {
+    return inner_.write_rows(columns, rows, row_ids, snapshot_ids);
+  }
+  Result<std::vector<ViewColumn>> describe_view(const std::string& schema_name,
+                                                const std::string& view_name) override {
+    return invalid_argument("view {}.{}: there is no role to bind it with", schema_name, view_name);
+  }
+
+ private:
+  catalog::DataEngine& inner_;
+};
+
+}  // namespace duckicelake::app
