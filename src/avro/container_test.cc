@@ -33,14 +33,15 @@ std::string pair_file(int rows, Codec codec) {
 Result<int> read_pairs(std::string_view bytes, const ReadLimits& limits = {}) {
   DIL_TRY(const ContainerReader reader, ContainerReader::open(bytes, limits));
   int rows = 0;
-  DIL_CHECK_OK(reader.for_each([&](Decoder& decoder) -> Status {
+  const Status status = reader.for_each([&](Decoder& decoder) -> Status {
     const std::int64_t id = decoder.read_long();
     const std::string_view name = decoder.read_bytes();
     DIL_CHECK_OK(decoder.status());
     if (id != rows || name != name_of(rows)) return invalid_argument("another row");
     ++rows;
     return {};
-  }));
+  });
+  DIL_CHECK_OK(status);
   return rows;
 }
 
@@ -108,7 +109,9 @@ TEST(Container, SurvivesEveryFlippedByte) {
         std::string bad = file;
         bad[n] = static_cast<char>(bad[n] ^ flip);
         const Result<int> read = read_pairs(bad);
-        if (!read.has_value()) EXPECT_EQ(read.error().code(), Code::kInvalidArgument);
+        if (!read.has_value()) {
+          EXPECT_EQ(read.error().code(), Code::kInvalidArgument);
+        }
       }
     }
   }

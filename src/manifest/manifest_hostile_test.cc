@@ -58,7 +58,9 @@ void expect_no_harm(const std::string& good, const Decode& decode) {
   const std::size_t blocks = blocks_of(good);
   for (std::size_t n = 0; n < good.size(); n += n < blocks ? 23 : 1) {
     const auto cut = decode(std::string_view(good).substr(0, n));
-    if (!cut.has_value()) EXPECT_EQ(cut.error().code(), Code::kInvalidArgument) << n;
+    if (!cut.has_value()) {
+      EXPECT_EQ(cut.error().code(), Code::kInvalidArgument) << n;
+    }
     for (const int flip : {0x01, 0x80, 0xFF}) {
       std::string bad = good;
       bad[n] = static_cast<char>(bad[n] ^ flip);

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
+#include <algorithm>
+
 #include "base/bytes.h"
 
 namespace duckicelake::puffin {
@@ -297,7 +299,9 @@ TEST(Puffin, SurvivesTruncationAndFlippedBytes) {
       std::string bad = good;
       bad[n] = static_cast<char>(bad[n] ^ flip);
       const auto blobs = decode_puffin_footer(bad);
-      if (!blobs.has_value()) EXPECT_EQ(blobs.error().code(), Code::kInvalidArgument);
+      if (!blobs.has_value()) {
+        EXPECT_EQ(blobs.error().code(), Code::kInvalidArgument);
+      }
     }
   }
 }
