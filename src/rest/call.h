@@ -40,7 +40,8 @@ struct Call {
 
   // Of loads of a table.
   catalog::LoadTableRequest load;
-  bool wants_head = true;                             // see Route::peek
+  std::string not_ready;   // of /readyz: why not, before the database is asked
+  bool wants_head = true;  // see Route::peek
   std::shared_ptr<const catalog::TableAnswer> found;  // proved to be current, not answered yet
 
   // nullopt: not given. kInvalidArgument when it is given twice, with different values.

@@ -158,8 +158,10 @@ struct RestHandler::Impl {
   }
 
   void refuse_method(Call& call, const RawPath& path) {
-    const Error error =
-        make_error(Code::kMethodNotAllowed, "{} is not served here", call.request.method_text);
+    const bool is_known = call.request.method != net::Method::kOther;
+    const Error error = make_error(
+        Code::kMethodNotAllowed, "{} is not served here",
+        is_known ? method_name(call.request.method) : std::string_view("the request's method"));
     net::Response response = error_response(error, call.request.request_id);
     response.add_header("allow", allowed_methods(path));
     send(call, std::move(response), &error);

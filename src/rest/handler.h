@@ -41,7 +41,8 @@ struct RestConfig {
   std::size_t gzip_cache_bytes = std::size_t{64} << 20;  // compressed table answers kept; 0: none
 };
 
-// All references must outlive the handler, and the handler the server and the executor's tasks.
+// All references must outlive the handler. The handler must outlive the server, the executor's
+// tasks and the callbacks of CatalogApi::await_head.
 struct HandlerDeps {
   CatalogApi& catalog;
   Executor& executor;

@@ -217,7 +217,7 @@ Answered list_views(const Context& context, Call& call) {
 }
 
 Status prepare_load_table(const Context&, Call& call) {
-  call.load.table = reference(call);
+  call.load.table = {std::move(call.levels), std::move(call.name)};
   DIL_TRY(std::optional<std::string_view> snapshots, call.parameter("snapshots"));
   if (snapshots && *snapshots != "all" && *snapshots != "refs") {
     return invalid_argument("snapshots must be all or refs");

@@ -33,6 +33,7 @@ Answered check_view(const Context& context, Call& call);
 
 Answered get_config(const Context& context, Call& call);
 Answered get_health(const Context& context, Call& call);
+Status prepare_readiness(const Context& context, Call& call);
 Answered get_readiness(const Context& context, Call& call);
 std::optional<Answered> peek_readiness(const Context& context, Call& call, const HeadResult& head);
 Answered get_metrics(const Context& context, Call& call);

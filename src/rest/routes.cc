@@ -158,6 +158,7 @@ constexpr Route kRoutes[] = {
      .schema = "Health",
      .run_on = RunOn::kIoThread,
      .answer = get_readiness,
+     .prepare = prepare_readiness,
      .peek = peek_readiness},
     {.method = kGet,
      .path = "/metrics",

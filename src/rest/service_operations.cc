@@ -72,17 +72,20 @@ Answered get_config(const Context& context, Call& call) {
 
 Answered get_health(const Context&, Call&) { return uncached(200, R"({"status":"ok"})"); }
 
-std::optional<Answered> peek_readiness(const Context& context, Call&, const HeadResult& head) {
+Status prepare_readiness(const Context& context, Call& call) {
   if (context.deps.not_ready) {
-    if (std::optional<std::string> reason = context.deps.not_ready()) return not_ready(*reason);
+    if (auto reason = context.deps.not_ready()) call.not_ready = std::move(*reason);
   }
+  call.wants_head = call.not_ready.empty();
+  return {};
+}
+
+std::optional<Answered> peek_readiness(const Context&, Call&, const HeadResult& head) {
   if (!head.has_value()) return not_ready(head.error().message());
   return uncached(200, R"({"status":"ready"})");
 }
 
-Answered get_readiness(const Context&, Call&) {
-  return Error(Code::kInternal, "readiness was asked for without a look at the database");
-}
+Answered get_readiness(const Context&, Call& call) { return not_ready(call.not_ready); }
 
 Answered get_metrics(const Context& context, Call&) {
   net::Response response =

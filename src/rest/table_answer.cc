@@ -72,7 +72,10 @@ bool none_match_names(std::string_view value, std::string_view tag) {
     const std::size_t end = value.find('"', i + 1);
     if (end == std::string_view::npos) return false;
     std::string_view named = value.substr(i + 1, end - i - 1);
-    if (named.ends_with(kGzipMark)) named.remove_suffix(kGzipMark.size());
+    // Ours, and what proxies that compress by themselves add.
+    for (std::string_view mark : {kGzipMark, std::string_view("-gzip")}) {
+      if (named.ends_with(mark)) named.remove_suffix(mark.size());
+    }
     if (named == tag) return true;
     i = end + 1;
     skip_blanks();

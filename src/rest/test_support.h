@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "rest/handler.h"
+
+namespace duckicelake::rest::testing {
+
+// A catalog in memory: tables, views and namespaces by name.
+class FakeCatalog final : public CatalogApi {
+ public:
+  FakeCatalog() {
+    add_table({"shop"}, "t", R"({"format-version":2,"snapshots":[]})");
+    namespaces = {{"shop"}, {"a.b"}, {"a"}};
+  }
+  void add_table(const catalog::Levels& levels, const std::string& name, std::string metadata) {
+    auto answer = std::make_shared<catalog::TableAnswer>();
+    answer->metadata_location = "s3://b/" + name + "/metadata/v1.metadata.json";
+    answer->metadata = std::make_shared<const std::string>(std::move(metadata));
+    answer->version_tag = name + "-1-all";
+    tables[{levels, name}] = answer;
+  }
+
+  void await_head(std::size_t, catalog::HeadProbe::Callback callback) override {
+    ++heads;
+    if (defers_head) {
+      waiting.push_back(std::move(callback));
+    } else {
+      callback(head);
+    }
+  }
+  std::shared_ptr<const catalog::TableAnswer> cached_table(
+      const catalog::Caller&, const catalog::LoadTableRequest& request,
+      const catalog::HeadProbe::Fresh&) override {
+    return is_cold ? nullptr : find(request);
+  }
+  Result<std::shared_ptr<const catalog::TableAnswer>> load_table(
+      const catalog::Caller&, const catalog::LoadTableRequest& request) override {
+    ++loads;
+    last_load = request;
+    if (failure) return *failure;
+    if (throws) throw std::runtime_error("SELECT secret");
+    if (auto found = find(request)) return found;
+    return Error(Code::kNoSuchTable, "Table does not exist: " + request.table.name);
+  }
+  Status check_table(const catalog::Caller&, const catalog::TableRef& table) override {
+    if (tables.contains({table.levels, table.name})) return {};
+    return Error(Code::kNoSuchTable, "Table does not exist");
+  }
+  Result<std::vector<catalog::Levels>> list_namespaces(
+      const catalog::Caller&, const std::optional<catalog::Levels>& parent) override {
+    last_parent = parent;
+    if (!parent) return namespaces;
+    if (auto it = children.find(*parent); it != children.end()) return it->second;
+    return Error(Code::kNoSuchNamespace, "Namespace does not exist");
+  }
+  Result<std::map<std::string, std::string>> load_namespace(
+      const catalog::Caller&, const catalog::Levels& levels) override {
+    last_levels = levels;
+    for (const catalog::Levels& known : namespaces) {
+      if (known == levels) return std::map<std::string, std::string>{{"owner", "me"}};
+    }
+    return Error(Code::kNoSuchNamespace, "Namespace does not exist");
+  }
+  Result<catalog::Page> list_tables(const catalog::Caller&, const catalog::Levels& levels,
+                                    const store::PageRequest& page) override {
+    last_page = page;
+    catalog::Page out;
+    for (const auto& [key, answer] : tables) {
+      if (key.first != levels || key.second <= page.after) continue;
+      if (page.limit > 0 && static_cast<std::int64_t>(out.names.size()) == page.limit) {
+        out.next = out.names.back();
+        break;
+      }
+      out.names.push_back(key.second);
+    }
+    return out;
+  }
+  Result<catalog::Page> list_views(const catalog::Caller&, const catalog::Levels&,
+                                   const store::PageRequest&) override {
+    return catalog::Page{{"seen"}, {}};
+  }
+  Result<catalog::ViewAnswer> load_view(const catalog::Caller&,
+                                        const catalog::TableRef& view) override {
+    if (view.name != "seen") return Error(Code::kNoSuchView, "View does not exist");
+    return catalog::ViewAnswer{"s3://b/seen/1.metadata.json", R"({"format-version":1})"};
+  }
+  Status check_view(const catalog::Caller&, const catalog::TableRef& view) override {
+    if (view.name == "seen") return {};
+    return Error(Code::kNoSuchView, "View does not exist");
+  }
+
+  std::shared_ptr<const catalog::TableAnswer> find(const catalog::LoadTableRequest& request) const {
+    auto it = tables.find({request.table.levels, request.table.name});
+    return it == tables.end() ? nullptr : it->second;
+  }
+
+  std::map<std::pair<catalog::Levels, std::string>, std::shared_ptr<const catalog::TableAnswer>>
+      tables;
+  std::vector<catalog::Levels> namespaces;
+  std::map<catalog::Levels, std::vector<catalog::Levels>> children;
+  Result<catalog::HeadProbe::Fresh> head = catalog::HeadProbe::Fresh{};
+  bool defers_head = false;
+  bool is_cold = false;
+  bool throws = false;
+  std::optional<Error> failure;
+  std::vector<catalog::HeadProbe::Callback> waiting;
+  int heads = 0;
+  int loads = 0;
+  catalog::LoadTableRequest last_load;
+  std::optional<catalog::Levels> last_parent;
+  catalog::Levels last_levels;
+  store::PageRequest last_page;
+};
+
+// Runs tasks at once, on the calling thread; or refuses them.
+class FakeExecutor final : public Executor {
+ public:
+  bool try_run(std::function<void()> task) override {
+    if (is_full) return false;
+    ++taken;
+    task();
+    return true;
+  }
+  bool is_full = false;
+  int taken = 0;
+};
+
+class FakeObserver final : public RequestObserver {
+ public:
+  struct Seen {
+    RouteId route;
+    int status;
+    std::optional<Code> error;
+    std::string message, cause, request_id, caller;
+    std::size_t response_bytes;
+  };
+  void on_request(const RequestRecord& r) noexcept override {
+    seen.push_back({r.route, r.status, r.error, std::string(r.message), std::string(r.cause),
+                    std::string(r.request_id), std::string(r.caller), r.response_bytes});
+  }
+  std::vector<Seen> seen;
+};
+
+class CatchingSink final : public net::ResponseSink {
+ public:
+  void complete(std::uint64_t, std::optional<net::Response> response) override {
+    ++calls;
+    caught = std::move(response);
+  }
+  net::Executor executor() const override { return {}; }
+  int calls = 0;
+  std::optional<net::Response> caught;
+};
+
+inline std::string header_of(const net::Response& response, std::string_view name) {
+  for (const auto& [key, value] : response.headers) {
+    if (key == name) return value;
+  }
+  return {};
+}
+
+// A handler on fakes.
+struct Bench {
+  explicit Bench(RestConfig config = {})
+      : handler(std::move(config),
+                HandlerDeps{catalog, executor, observer, [] { return std::string("metric 1\n"); },
+                            [this] { return not_ready; }}) {}
+
+  net::Response ask(std::string method, std::string target, net::Headers headers = {}) {
+    net::Request request;
+    request.method = net::parse_method(method);
+    request.method_text = std::move(method);
+    request.target = std::move(target);
+    request.headers = std::move(headers);
+    request.peer_address = "127.0.0.1";
+    request.request_id = "req-1";
+    auto sink = std::make_shared<CatchingSink>();
+    handler.handle(std::move(request), net::Responder(sink, 1));
+    last_sink = sink;
+    return sink->caught.value_or(net::Response{.status = 0, .headers = {}, .body = {}});
+  }
+  net::Response get(std::string target, net::Headers headers = {}) {
+    return ask("GET", std::move(target), std::move(headers));
+  }
+
+  FakeCatalog catalog;
+  FakeExecutor executor;
+  FakeObserver observer;
+  std::optional<std::string> not_ready;
+  std::shared_ptr<CatchingSink> last_sink;
+  RestHandler handler;
+};
+
+}  // namespace duckicelake::rest::testing
