@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every snapshot of the histories of this topic: all clients show DuckLake's rows."""
 from histories import addfiles
-from lib.history_tests import tests_for
+from lib.history_tests import cases_for
 
-globals().update(tests_for(addfiles.HISTORIES))
+globals().update(cases_for(addfiles.HISTORIES))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every snapshot of the histories of this topic: all clients show DuckLake's rows."""
 from histories import reported
-from lib.history_tests import tests_for
+from lib.history_tests import cases_for
 
-globals().update(tests_for(reported.HISTORIES))
+globals().update(cases_for(reported.HISTORIES))

@@ -85,6 +85,8 @@ def canonical(value, kind: pa.DataType):
     """One value, already cast by `_plain`, as a hashable one."""
     if value is None:
         return None
+    if isinstance(value, bool):  # also in DuckDB's 8-bit booleans, an extension type over integers
+        return ("bool", value)
     if isinstance(kind, pa.UuidType):
         return ("uuid", uuid.UUID(str(value)).hex)
     if isinstance(kind, pa.BaseExtensionType):

@@ -42,8 +42,8 @@ def hold(run: Run, check, server, clients) -> None:
         run.close()
 
 
-def tests_for(histories) -> dict:
-    """The test functions of a topic: `globals().update(tests_for(...))` in a test file."""
+def cases_for(histories) -> dict:
+    """The test functions of a topic: `globals().update(cases_for(...))` in a test file."""
     shared = [h for h in histories if not h.own_lake]
     own = [h for h in histories if h.own_lake]
     late = shared if SOAK else [h for h in shared if h.name.startswith(REWRITTEN)]

@@ -59,12 +59,28 @@ def _null_collections_as_empty(rows: Rows) -> Rows:
     return Rows(rows.columns, bag)
 
 
+def _null_lists_of_structs_as_empty(rows: Rows) -> Rows:
+    """NULL top-level lists as empty ones."""
+    import collections
+
+    bag: collections.Counter = collections.Counter()
+    for row, times in rows.bag.items():
+        bag[tuple(("list", ()) if value is None and column in LISTS_OF_STRUCTS else value
+                  for column, value in zip(rows.columns, row))] += times
+    return Rows(rows.columns, bag)
+
+
+LISTS_OF_STRUCTS = {"ls"}  # the histories' name for such columns
+
 LIMITS = [
     Limit("pyiceberg", lambda t: "variant" in t.nested,
           "PyIceberg 0.12 has no variant and refuses the whole file"),
     Limit("pyiceberg", lambda t: t.history == "types_nested_nulls",
           "PyIceberg 0.12 shows a NULL list or map inside a struct as empty",
           _null_collections_as_empty),
+    Limit("pyiceberg", lambda t: t.history == "inl_nested_types",
+          "PyIceberg 0.12 builds lists of structs anew without their validity: NULL becomes empty",
+          _null_lists_of_structs_as_empty),
 ]
 
 
