@@ -49,6 +49,8 @@ class Application {
 
   std::uint16_t port() const { return server_->port(); }
   Status reload_tls() { return server_->reload_tls(); }
+  // Closes the instance that binds views; the next view opens it again.
+  void release_idle() { duckdb_->release_idle(); }
   // /readyz answers 503 from now on; running requests have the settings' time to end.
   void drain();
 

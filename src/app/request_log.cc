@@ -48,7 +48,8 @@ void RequestLog::log_failure(const rest::RequestRecord& record) {
   // 503 passes by itself; the others are faults.
   const LogLevel level = record.status == 503 ? LogLevel::kWarning : LogLevel::kError;
   if (!logger_.is_enabled(level)) return;
-  logger_.log(level, "duckicelake.request", record.message,
+  const std::string_view message = record.message.empty() ? "not answered" : record.message;
+  logger_.log(level, "duckicelake.request", message,
               {{"request_id", record.request_id},
                {"method", rest::method_name(record.method)},
                {"route", rest::route_path(record.route)},

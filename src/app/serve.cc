@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::string_view kLogger = "duckicelake.server";
 constexpr std::chrono::milliseconds kRetryPause{500};
-constexpr std::chrono::milliseconds kLongWait{3'600'000};
+// How often what nobody uses is let go.
+constexpr std::chrono::minutes kTidyPeriod{5};
 
 // Waits for PostgreSQL. false: a signal asked to stop meanwhile.
 Result<bool> wait_for_postgres(const Settings& settings, pg::Pool& pool, Logger& logger) {
@@ -42,8 +43,9 @@ void notice(const Settings& settings, const std::vector<std::string>& without_ef
 
 void wait_for_end(Application& application, Logger& logger) {
   while (true) {
-    switch (wait_signal(kLongWait)) {
+    switch (wait_signal(kTidyPeriod)) {
       case Signal::kNone:
+        application.release_idle();
         break;
       case Signal::kReload: {
         const Status reloaded = application.reload_tls();
