@@ -62,17 +62,34 @@ void check_duplicates(Report& report, pg::Connection& connection, const pg::SqlI
                   duplicates->front().table_id));
 }
 
-void check_owner(Report& report, pg::Connection& connection, const pg::SqlIdent& schema) {
+// What `init` and `serve` need; a role that lacks it may see nothing of the rest.
+void check_rights(Report& report, pg::Connection& connection, const pg::SqlIdent& schema) {
+  const auto rights = load_rights(connection, schema);
+  if (!rights) return report.fail("rights", rights.error());
   const auto owners = store::inspect_ownership(connection, schema);
-  if (!owners) return report.fail("ownership", owners.error());
-  if (owners->foreign_tables.empty()) {
-    return report.ok("ownership",
-                     fmt::format("role {} owns the lake's tables", owners->current_role));
+  if (!owners) return report.fail("rights", owners.error());
+  const auto owner = lake_owner(connection, schema);
+  if (!owner) return report.fail("rights", owner.error());
+  if (!owners->foreign_tables.empty()) {
+    return report.fail("rights",
+                       fmt::format("{0} tables of the lake belong to role {1}; {2} must be "
+                                   "a member of it: GRANT \"{1}\" TO \"{2}\"",
+                                   owners->foreign_tables.size(), *owner, rights->role));
   }
-  report.fail(
-      "ownership",
-      fmt::format("{} tables belong to a role that {} is not a member of (first: {})",
-                  owners->foreign_tables.size(), owners->current_role, owners->foreign_tables[0]));
+  if (rights->schema_exists && !rights->may_use_schema) {
+    return report.fail("rights", fmt::format("{0} needs: GRANT USAGE ON SCHEMA \"{1}\" TO \"{0}\"",
+                                             rights->role, schema.name()));
+  }
+  if (!owners->may_create_schema) {
+    return report.fail("rights",
+                       fmt::format("{0} needs: GRANT CREATE ON DATABASE \"{1}\" TO \"{0}\"",
+                                   rights->role, rights->database));
+  }
+  report.ok("rights", owner->empty()
+                          ? fmt::format("role {} may make schema duckicelake", rights->role)
+                          : fmt::format("role {} owns the lake's tables and may keep schema "
+                                        "duckicelake",
+                                        rights->role));
 }
 
 void check_sidecar(Report& report, pg::Connection& connection, const Settings& settings,
@@ -116,6 +133,7 @@ void check_leftover(Report& report, pg::Connection& connection) {
 void check_lake(Report& report, pg::Connection& connection, const Settings& settings) {
   const auto schema = pg::SqlIdent::make(settings.postgres.schema);
   if (!schema) return report.fail("lake", schema.error());
+  check_rights(report, connection, *schema);
   const auto lake = store::open_lake(connection, settings.catalog_id, *schema);
   if (!lake) {
     return report.fail("lake", lake.error().code() == Code::kNotFound
@@ -132,7 +150,6 @@ void check_lake(Report& report, pg::Connection& connection, const Settings& sett
     report.ok("lake", fmt::format("DuckLake {} in schema {}, data in {}", lake->format_version,
                                   schema->name(), lake->data_path));
   }
-  check_owner(report, connection, *schema);
   check_sidecar(report, connection, settings, *schema);
   check_setup(report, connection, *schema);
   check_duplicates(report, connection, *schema);

@@ -34,8 +34,9 @@ Status lock_init(pg::Connection& connection) {
 
 Status ensure_bucket(const Settings& settings) {
   DIL_TRY(auto store, objstore::S3ObjectStore::make(store_config(settings)));
-  DIL_TRY(const objstore::BucketState state, store->check_bucket());
-  if (state.exists) {
+  const Result<objstore::BucketState> state = store->check_bucket();
+  if (!state) return Error(state.error()).with_context("bucket " + store->bucket());
+  if (state->exists) {
     say("bucket {}: there", store->bucket());
     return {};
   }
@@ -57,6 +58,50 @@ Status check_server(pg::Connection& connection, const Settings& settings, const 
       settings.postgres.host, settings.postgres.port, rights.database, rights.role);
   if (connection.server_version() < kLeastPostgresVersion) {
     return make_error(Code::kUnsupported, "PostgreSQL 14 or newer is needed");
+  }
+  return {};
+}
+
+// Said before anything is changed.
+Status check_rights(pg::Connection& connection, const pg::SqlIdent& schema, const Rights& rights) {
+  DIL_TRY(const store::Ownership owners, store::inspect_ownership(connection, schema));
+  if (!owners.foreign_tables.empty()) {
+    DIL_TRY(const std::string owner, lake_owner(connection, schema));
+    return make_error(
+        Code::kPermissionDenied,
+        "{0} tables of the lake belong to role {1}, which {2} is not a member of (first: "
+        "{3}); run init as {1}, or: GRANT \"{1}\" TO \"{2}\"",
+        owners.foreign_tables.size(), owner.empty() ? "another" : owner, rights.role,
+        owners.foreign_tables[0]);
+  }
+  if (!owners.may_create_schema) {
+    return make_error(
+        Code::kPermissionDenied,
+        "to make schema duckicelake, role {0} needs: GRANT CREATE ON DATABASE \"{1}\" TO "
+        "\"{0}\"",
+        rights.role, rights.database);
+  }
+  return {};
+}
+
+// A catalog id stands for one lake of the database.
+Status check_registration(pg::Connection& connection, const Settings& settings,
+                          const pg::SqlIdent& schema) {
+  DIL_TRY(const int sidecar,
+          pg::recorded_version(connection, pg::SqlIdent::constant("duckicelake")));
+  if (sidecar == 0) return {};
+  DIL_TRY(const std::string catalog, registered_catalog(connection, schema));
+  if (!catalog.empty() && catalog != settings.catalog_id) {
+    return make_error(Code::kAlreadyExists,
+                      "the lake in schema {} is catalog \"{}\"; DUCKICELAKE_CATALOG says \"{}\"",
+                      schema.name(), catalog, settings.catalog_id);
+  }
+  DIL_TRY(const std::string other, registered_schema(connection, settings.catalog_id));
+  if (!other.empty() && other != schema.name()) {
+    return make_error(Code::kAlreadyExists,
+                      "catalog \"{}\" is the lake in schema {}; another lake needs another "
+                      "DUCKICELAKE_CATALOG",
+                      settings.catalog_id, other);
   }
   return {};
 }
@@ -115,29 +160,6 @@ Result<store::Lake> ensure_lake(pg::Connection& connection, const Settings& sett
   DIL_TRY(const std::int64_t newest, newest_snapshot(connection, schema));
   if (newest == 0) DIL_CHECK_OK(create_default_namespace(settings));
   return lake;
-}
-
-Status check_ownership(pg::Connection& connection, const store::Lake& lake, const Rights& rights) {
-  DIL_TRY(const store::Ownership owners,
-          store::inspect_ownership(connection, lake.metadata_schema));
-  if (!owners.foreign_tables.empty()) {
-    return make_error(
-        Code::kPermissionDenied,
-        "{} tables of the lake belong to a role that {} is not a member of (first: {}); "
-        "run init as their owner, or: GRANT <owner> TO \"{}\"",
-        owners.foreign_tables.size(), owners.current_role, owners.foreign_tables[0],
-        owners.current_role);
-  }
-  if (!owners.may_create_schema) {
-    return make_error(
-        Code::kPermissionDenied,
-        "to make schema duckicelake, role {0} needs: GRANT CREATE ON DATABASE \"{1}\" TO "
-        "\"{0}\"",
-        owners.current_role, rights.database);
-  }
-  say("rights: role {} owns the lake's tables and may keep schema duckicelake",
-      owners.current_role);
-  return {};
 }
 
 Status check_duplicates(pg::Connection& connection, const store::Lake& lake) {
@@ -211,9 +233,10 @@ Status init(const Settings& settings) {
   DIL_TRY(const Rights rights, load_rights(connection, schema));
   DIL_CHECK_OK(check_server(connection, settings, rights));
   DIL_CHECK_OK(lock_init(connection));
+  DIL_CHECK_OK(check_rights(connection, schema, rights));
+  DIL_CHECK_OK(check_registration(connection, settings, schema));
   DIL_CHECK_OK(ensure_bucket(settings));
   DIL_TRY(const store::Lake lake, ensure_lake(connection, settings, rights));
-  DIL_CHECK_OK(check_ownership(connection, lake, rights));
   DIL_CHECK_OK(install(connection, lake));
   DIL_CHECK_OK(ensure_view_role(connection, settings));
   DIL_TRY(const std::vector<std::string> leftover, find_leftover_tables(connection));

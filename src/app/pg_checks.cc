@@ -23,7 +23,23 @@ constexpr Sql kLeftover =
 
 constexpr Sql kNewest = "SELECT coalesce(max(snapshot_id), 0) FROM {schema}.ducklake_snapshot";
 
-constexpr Sql kRegistered = "SELECT catalog_id FROM duckicelake.catalog WHERE metadata_schema = $1";
+constexpr Sql kOwner =
+    "SELECT pg_get_userbyid(c.relowner) FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n "
+    "ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = 'ducklake_metadata'";
+
+constexpr Sql kRegisteredCatalog =
+    "SELECT catalog_id FROM duckicelake.catalog WHERE metadata_schema = $1";
+constexpr Sql kRegisteredSchema =
+    "SELECT metadata_schema FROM duckicelake.catalog WHERE catalog_id = $1";
+
+// The one text of the one row; empty when there is no row.
+Result<std::string> text_of(pg::Connection& connection, const Sql& sql, std::string parameter) {
+  DIL_TRY(pg::ResultSet rows,
+          connection.exec(Statement{sql, {std::move(parameter)}, pg::Prepare::kOnce}));
+  if (rows.empty()) return std::string();
+  DIL_TRY(const std::string_view text, rows.row(0).text(0));
+  return std::string(text);
+}
 
 std::int64_t now_micros() {
   return std::chrono::duration_cast<std::chrono::microseconds>(
@@ -83,12 +99,16 @@ Result<std::int64_t> newest_snapshot(pg::Connection& connection, const pg::SqlId
   return rows.row(0).int64(0);
 }
 
+Result<std::string> lake_owner(pg::Connection& connection, const pg::SqlIdent& schema) {
+  return text_of(connection, kOwner, schema.name());
+}
+
 Result<std::string> registered_catalog(pg::Connection& connection, const pg::SqlIdent& schema) {
-  DIL_TRY(pg::ResultSet rows,
-          connection.exec(Statement{kRegistered, {schema.name()}, pg::Prepare::kOnce}));
-  if (rows.empty()) return std::string();
-  DIL_TRY(const std::string_view id, rows.row(0).text(0));
-  return std::string(id);
+  return text_of(connection, kRegisteredCatalog, schema.name());
+}
+
+Result<std::string> registered_schema(pg::Connection& connection, const std::string& catalog_id) {
+  return text_of(connection, kRegisteredSchema, catalog_id);
 }
 
 }  // namespace duckicelake::app

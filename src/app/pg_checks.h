@@ -42,7 +42,12 @@ Result<std::vector<std::string>> find_leftover_tables(pg::Connection& connection
 // The newest snapshot id; a lake that nobody used yet is at 0.
 Result<std::int64_t> newest_snapshot(pg::Connection& connection, const pg::SqlIdent& schema);
 
-// "catalog id" registered for the schema, empty when none.
+// The owner of the lake's tables; empty when there is no lake.
+Result<std::string> lake_owner(pg::Connection& connection, const pg::SqlIdent& schema);
+
+// Of the sidecar, which must be there: the catalog id registered for a schema, and the other way
+// round. Empty when there is none.
 Result<std::string> registered_catalog(pg::Connection& connection, const pg::SqlIdent& schema);
+Result<std::string> registered_schema(pg::Connection& connection, const std::string& catalog_id);
 
 }  // namespace duckicelake::app
