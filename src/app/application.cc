@@ -15,6 +15,7 @@ namespace duckicelake::app {
 namespace {
 
 constexpr std::chrono::seconds kPrepareTime{60};
+constexpr std::chrono::seconds kLastWork{2};  // for work whose connections are gone
 constexpr std::string_view kLogger = "duckicelake.server";
 
 // Index names begin like trigger names; the triggers are those that nothing is right without.
@@ -187,9 +188,10 @@ Status Application::build(Prepared prepared) {
   return {};
 }
 
-void Application::drain() {
+bool Application::drain() {
   is_draining_.store(true, std::memory_order_relaxed);
-  if (server_) server_->drain(settings_.listen.drain);
+  server_->drain(settings_.listen.drain);
+  return workers_->wait_idle(kLastWork);
 }
 
 Application::~Application() {

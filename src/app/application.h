@@ -51,8 +51,10 @@ class Application {
   Status reload_tls() { return server_->reload_tls(); }
   // Closes the instance that binds views; the next view opens it again.
   void release_idle() { duckdb_->release_idle(); }
-  // /readyz answers 503 from now on; running requests have the settings' time to end.
-  void drain();
+  // /readyz answers 503 from now on; running requests have the settings' time to end. False when
+  // work is still under way that nobody waits for any more; ending it takes as long as its own
+  // deadline.
+  bool drain();
 
  private:
   // The server as others reach it: those that post to its threads live both before and after it.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <unistd.h>
 
+#include <cstdlib>
+
 #include "app/application.h"
 #include "app/backends.h"
 #include "app/commands.h"
@@ -86,7 +88,13 @@ Status serve(const Settings& settings, const std::vector<std::string>& without_e
               {"version", kVersion}});
   wait_for_end(*application, logger);
   logger.log(LogLevel::kInfo, kLogger, "draining");
-  application->drain();
+  if (!application->drain()) {
+    // It may be abandoned at any moment: what it has written is named by nothing before it is
+    // complete.
+    logger.log(LogLevel::kWarning, kLogger, "stopped while work was under way");
+    logger.flush();
+    std::_Exit(0);
+  }
   application.reset();
   logger.log(LogLevel::kInfo, kLogger, "stopped");
   return {};

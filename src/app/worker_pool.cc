@@ -25,6 +25,11 @@ bool WorkerPool::try_run(std::function<void()> task) {
   return true;
 }
 
+bool WorkerPool::wait_idle(std::chrono::milliseconds longest) {
+  std::unique_lock lock(tasks_mutex_);
+  return idle_.wait_for(lock, longest, [this] { return waiting_.empty() && busy_ == 0; });
+}
+
 void WorkerPool::stop() {
   std::deque<std::function<void()>> dropped;  // destroyed without the lock
   std::vector<std::thread> threads;
@@ -57,6 +62,7 @@ void WorkerPool::run() {
     lock.lock();
     --busy_;
     ++finished_;
+    if (busy_ == 0 && waiting_.empty()) idle_.notify_all();
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -24,6 +25,8 @@ class WorkerPool final : public rest::Executor {
   // False when the queue is full or the pool has ended: the task is destroyed without having run.
   bool try_run(std::function<void()> task) override;
 
+  // Waits until no task runs or waits; false when `longest` has passed before.
+  bool wait_idle(std::chrono::milliseconds longest);
   // Destroys the tasks that have not begun and waits for those that have. Not from a task.
   void stop();
 
@@ -42,6 +45,7 @@ class WorkerPool final : public rest::Executor {
   const std::size_t max_waiting_;
   mutable std::mutex tasks_mutex_;  // guards all below but the threads
   std::condition_variable wake_;
+  std::condition_variable idle_;
   std::deque<std::function<void()>> waiting_;
   std::uint64_t busy_ = 0;
   std::uint64_t finished_ = 0;

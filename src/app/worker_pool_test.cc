@@ -60,6 +60,18 @@ TEST(WorkerPool, RefusesAtOnceWhenTheQueueIsFull) {
   barrier.opened.set_value();
 }
 
+TEST(WorkerPool, TellsWhenItIsIdle) {
+  Barrier barrier;
+  WorkerPool pool(1, 10);
+  EXPECT_TRUE(pool.wait_idle(std::chrono::milliseconds(0)));
+  ASSERT_TRUE(pool.try_run(barrier.task()));
+  ASSERT_TRUE(pool.try_run([] {}));
+  EXPECT_FALSE(pool.wait_idle(std::chrono::milliseconds(1)));
+  barrier.opened.set_value();
+  EXPECT_TRUE(pool.wait_idle(std::chrono::seconds(10)));
+  EXPECT_EQ(pool.counters().finished, 2U);
+}
+
 TEST(WorkerPool, EndsRunningTasksAndDropsWaitingOnes) {
   Barrier barrier;
   auto held = std::make_shared<int>(1);
