@@ -147,7 +147,7 @@ def main() -> int:
         try:
             port = free_port()
             url = f"http://127.0.0.1:{port}"
-            env = stack.process_environment() | {"DUCKICELAKE_LISTEN": "127.0.0.1", "DUCKICELAKE_PORT": str(port),
+            env = stack.process_environment() | {"DUCKICELAKE_LISTEN_HOST": "127.0.0.1", "DUCKICELAKE_PORT": str(port),
                                                  "DUCKICELAKE_IO_THREADS": str(given.io_threads),
                                                  "DUCKICELAKE_LOG_LEVEL": "WARNING"}
             binary = BUILD / "src/app/duckicelake"

@@ -22,6 +22,7 @@ if(DIL_SANITIZE)
   add_compile_options(-fsanitize=${DIL_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${DIL_SANITIZE})
   if(DIL_FUZZ)
+    # Coverage in everything: unit tests run with it too, and the tree is compiled once for both.
     add_compile_options(-fsanitize=fuzzer-no-link)
   endif()
 endif()

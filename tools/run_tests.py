@@ -257,8 +257,8 @@ def suite_asan(run: Run) -> Count:
 
 
 def suite_fuzz(run: Run) -> Count:
-    folder = BUILD / "fuzz/tests/fuzz"
-    total = build(run, "fuzz", ["tests/fuzz/all"])
+    folder = BUILD / "asan/tests/fuzz"
+    total = build(run, "asan", ["tests/fuzz/all"])
     if total.failed:
         return total
     programs = sorted(p for p in folder.glob("*") if p.is_file() and os.access(p, os.X_OK)
@@ -269,7 +269,7 @@ def suite_fuzz(run: Run) -> Count:
 
     def one_target(program: pathlib.Path) -> Count:
         name = program.name
-        corpus, artifacts = BUILD / "fuzz/corpus" / name, BUILD / "fuzz/artifacts" / name
+        corpus, artifacts = BUILD / "asan/fuzz/corpus" / name, BUILD / "asan/fuzz/artifacts" / name
         corpus.mkdir(parents=True, exist_ok=True)
         artifacts.mkdir(parents=True, exist_ok=True)
         seeds = [p for p in (ROOT / "tests/fuzz/corpus" / name,
