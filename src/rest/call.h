@@ -27,6 +27,10 @@ struct Call {
         respond(std::move(responder)),
         start(std::chrono::steady_clock::now()),
         caller{{"anonymous", false}, request.request_id} {}
+  // Whoever held it gave it up (a pool that ends): 503 when it was not answered.
+  ~Call();
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
 
   net::Request request;
   net::Responder respond;

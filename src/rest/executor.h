@@ -10,7 +10,7 @@ class Executor {
  public:
   virtual ~Executor() = default;
   // Takes the task or refuses it at once (false): never waits. Called on I/O threads. A task that
-  // was taken is run, or destroyed when the pool ends (its request then gets a 500).
+  // was taken is run, or destroyed when the pool ends (its request then gets a 503).
   virtual bool try_run(std::function<void()> task) = 0;
 };
 

@@ -69,6 +69,11 @@ Status read_parameters(const Context& context, const PathParameters& parameters,
 
 }  // namespace
 
+Call::~Call() {
+  if (!respond) return;
+  respond(error_response(Error(Code::kUnavailable, "the server is ending"), request.request_id));
+}
+
 Result<std::optional<std::string_view>> Call::parameter(std::string_view wanted) const {
   std::optional<std::string_view> only;
   for (const auto& [key, value] : query) {

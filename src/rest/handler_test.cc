@@ -82,6 +82,15 @@ TEST(Handler, RefusesWhenNoWorkerIsFree) {
   EXPECT_EQ(bench.handler.counters().refused, 1U);
 }
 
+TEST(Handler, AnswersWhatAnEndingPoolGivesUp) {
+  Bench bench;
+  bench.executor.is_ending = true;
+  const net::Response response = bench.get("/v1/lake/namespaces");
+  expect_error(response, 503, "ServiceUnavailableException");
+  EXPECT_FALSE(header_of(response, "retry-after").empty());
+  EXPECT_EQ(bench.last_sink->calls, 1);
+}
+
 TEST(Handler, PassesModeAndPin) {
   Bench bench;
   bench.catalog.is_cold = true;

@@ -125,11 +125,13 @@ class FakeExecutor final : public Executor {
  public:
   bool try_run(std::function<void()> task) override {
     if (is_full) return false;
+    if (is_ending) return true;  // the task is destroyed
     ++taken;
     task();
     return true;
   }
   bool is_full = false;
+  bool is_ending = false;
   int taken = 0;
 };
 
