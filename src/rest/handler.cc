@@ -85,7 +85,7 @@ Result<std::optional<std::string_view>> Call::parameter(std::string_view wanted)
 }
 
 struct RestHandler::Impl {
-  Impl(RestConfig config, HandlerDeps deps)
+  Impl(const RestConfig& config, HandlerDeps deps)
       : table_answers(answer_settings(config)),
         context{config, std::move(deps), PageTokens(token_key(config)), table_answers,
                 std::make_shared<const std::string>(config_json(config.catalog_id))} {}
@@ -211,8 +211,8 @@ struct RestHandler::Impl {
   std::atomic<std::uint64_t> refused{0};
 };
 
-RestHandler::RestHandler(RestConfig config, HandlerDeps deps)
-    : impl_(std::make_unique<Impl>(std::move(config), std::move(deps))) {}
+RestHandler::RestHandler(const RestConfig& config, HandlerDeps deps)
+    : impl_(std::make_unique<Impl>(config, std::move(deps))) {}
 
 RestHandler::~RestHandler() = default;
 

@@ -57,7 +57,7 @@ struct HandlerDeps {
 // All routes of the server: see routes.cc for the table of them. Thread-safe.
 class RestHandler : public net::Handler {
  public:
-  RestHandler(RestConfig config, HandlerDeps deps);
+  RestHandler(const RestConfig& config, HandlerDeps deps);
   ~RestHandler() override;
   RestHandler(const RestHandler&) = delete;
   RestHandler& operator=(const RestHandler&) = delete;

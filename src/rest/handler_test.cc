@@ -361,7 +361,7 @@ TEST(Handler, AnswersDoNotNameAStrangersHost) {
   EXPECT_EQ(bench.get(kTable, headers).body_text(), bench.get(kTable).body_text());
   RestConfig config;
   config.urls.public_url = "https://lake.example/";
-  Bench outer(std::move(config));
+  Bench outer(config);
   EXPECT_NE(outer.get("/openapi.json", headers).body_text().find("\"https://lake.example\""),
             std::string::npos);
 }

@@ -132,7 +132,7 @@ Result<std::vector<catalog::Levels>> children_of(const Context& context, const C
   auto found = context.deps.catalog.list_namespaces(call.caller, levels);
   if (!found.has_value() && found.error().code() == Code::kNoSuchNamespace && levels.size() == 1) {
     if (auto escaped = split_escaped_levels(parent)) {
-      return context.deps.catalog.list_namespaces(call.caller, *escaped);
+      return context.deps.catalog.list_namespaces(call.caller, escaped);
     }
   }
   return found;

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,7 +25,7 @@ std::optional<RawPath> split_path(std::string_view path);
 
 // What a raw '+' in a path segment stands for: itself (RFC 3986), or a space for Iceberg's Java
 // client, which encodes path segments as if they were form fields (a plus is always %2B there).
-enum class PlusSign { kLiteral, kSpace };
+enum class PlusSign : std::uint8_t { kLiteral, kSpace };
 PlusSign plus_sign_of(std::string_view x_client_version);
 
 // Decoded exactly once. kInvalidArgument: malformed encoding, NUL, not UTF-8, more than

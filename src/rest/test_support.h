@@ -171,7 +171,7 @@ inline std::string header_of(const net::Response& response, std::string_view nam
 
 // A handler on fakes.
 struct Bench {
-  explicit Bench(RestConfig config = {})
+  explicit Bench(const RestConfig& config = {})
       : handler(std::move(config),
                 HandlerDeps{catalog, executor, observer, [] { return std::string("metric 1\n"); },
                             [this] { return not_ready; }}) {}
