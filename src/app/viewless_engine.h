@@ -21,6 +21,9 @@ class ViewlessEngine final : public catalog::DataEngine {
   Result<std::optional<std::int64_t>> read_min_row_id(const std::string& uri) override {
     return inner_.read_min_row_id(uri);
   }
+  Result<std::vector<NamedFieldId>> read_field_ids(const std::string& uri) override {
+    return inner_.read_field_ids(uri);
+  }
   Result<catalog::WrittenParquet> write_position_deletes(
       const std::string& data_file_path, std::span<const std::int64_t> positions) override {
     return inner_.write_position_deletes(data_file_path, positions);

@@ -74,6 +74,13 @@ class DataEngine {
   // The smallest embedded row id (_ducklake_internal_row_id, field id 2147483540), if the file has the column.
   virtual Result<std::optional<std::int64_t>> read_min_row_id(const std::string& uri) = 0;
 
+  // The nodes of a Parquet file's schema that carry a field id, at any depth, in the file's order.
+  struct NamedFieldId {
+    std::string name;
+    std::int64_t field_id = 0;
+  };
+  virtual Result<std::vector<NamedFieldId>> read_field_ids(const std::string& uri) = 0;
+
   // An Iceberg v2 position-delete Parquet file (field ids 2147483546 file_path, 2147483545 pos).
   // `positions` sorted ascending, not empty.
   virtual Result<WrittenParquet> write_position_deletes(const std::string& data_file_path,

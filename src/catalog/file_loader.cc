@@ -40,6 +40,7 @@ class Loader {
 
   Result<std::vector<ChainFile>> run() {
     DIL_CHECK_OK(load_new_files());
+    DIL_CHECK_OK(check_mapped_files());
     if (!start_.is_first) {
       DIL_CHECK_OK(load_ended());
       take_retired();
@@ -83,8 +84,33 @@ class Loader {
       const auto shown_from = std::lower_bound(chain_.begin(), chain_.end(), row.life.begin.value);
       if (shown_from != chain_.end() && *shown_from < newest) partial_.push_back(i);
       if (context_.format_version >= 3 && !row.row_id_start) without_row_id_.push_back(i);
+      if (row.mapping_id) mapped_.emplace_back(i, *row.mapping_id);
     }
     return {};
+  }
+
+  // DuckLake reads added files by name, Iceberg readers by the field ids that they carry, if any: the two must agree.
+  Status check_mapped_files() {
+    return parallel_for(mapped_.size(), kReaders, [&](std::size_t i) -> Status {
+      const auto& [index, mapping] = mapped_[i];
+      const std::string& path = out_[index].entry.file.file_path;
+      DIL_TRY(std::vector<DataEngine::NamedFieldId> ids, context_.engine.read_field_ids(path));
+      for (const DataEngine::NamedFieldId& item : ids) {
+        const auto& rows = context_.definition.name_mappings;
+        const bool agrees = std::any_of(rows.begin(), rows.end(), [&](const ducklake::NameMappingRow& row) {
+          return row.mapping_id == mapping && row.source_name == item.name &&
+                 row.target_field_id.value == item.field_id;
+        });
+        if (!agrees) {
+          return make_error(Code::kUnsupported,
+                            "file {} was added to the table and carries field ids that are not the table's: Iceberg "
+                            "readers would take column \"{}\" for another one. Rewrite it to read the table through "
+                            "Iceberg",
+                            path, item.name);
+        }
+      }
+      return {};
+    });
   }
 
   Status load_ended() {
@@ -280,6 +306,7 @@ class Loader {
   std::unordered_map<std::int64_t, std::size_t> index_;  // by key
   std::vector<std::size_t> partial_;
   std::vector<std::size_t> without_row_id_;
+  std::vector<std::pair<std::size_t, std::int64_t>> mapped_;  // index and mapping_id
 };
 
 }  // namespace

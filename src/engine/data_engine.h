@@ -34,6 +34,7 @@ class DuckdbDataEngine final : public catalog::DataEngine {
       const std::string& uri) override;
   Result<std::vector<catalog::SnapshotRun>> read_row_snapshots(const std::string& uri) override;
   Result<std::optional<std::int64_t>> read_min_row_id(const std::string& uri) override;
+  Result<std::vector<NamedFieldId>> read_field_ids(const std::string& uri) override;
   Result<catalog::WrittenParquet> write_position_deletes(
       const std::string& data_file_path, std::span<const std::int64_t> positions) override;
   Result<catalog::WrittenParquet> write_rows(std::span<const catalog::ParquetColumn> columns,

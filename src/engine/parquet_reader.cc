@@ -220,4 +220,19 @@ Result<std::optional<std::int64_t>> read_min_row_id(Session& session, const File
   return std::optional(rows.int64(0));
 }
 
+Result<std::vector<catalog::DataEngine::NamedFieldId>> read_field_ids(Session& session,
+                                                                      const FileReference& file) {
+  const Parameter parameters[] = {file.path};
+  DIL_TRY(Rows rows, session.query("SELECT name::VARCHAR, field_id::BIGINT FROM parquet_schema($1) "
+                                   "WHERE field_id IS NOT NULL",
+                                   parameters, reading(file)));
+  std::vector<catalog::DataEngine::NamedFieldId> found;
+  while (true) {
+    DIL_TRY(const bool has_row, rows.next());
+    if (!has_row) break;
+    found.push_back({rows.is_null(0) ? std::string() : std::string(rows.text(0)), rows.int64(1)});
+  }
+  return found;
+}
+
 }  // namespace duckicelake::engine

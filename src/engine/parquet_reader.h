@@ -31,7 +31,7 @@ struct FileScope {
 // kInvalidArgument for an address outside the scope; the schemes s3a and s3n mean s3.
 Result<FileReference> resolve_file(const std::string& uri, const FileScope& scope);
 
-// The three reading duties of the DataEngine port, on a session that is lent to them. A file with
+// The reading duties of the DataEngine port, on a session that is lent to them. A file with
 // more than `max_rows` rows is kPayloadTooLarge.
 Result<std::vector<catalog::DeletedPosition>> read_position_deletes(Session& session,
                                                                     const FileReference& file,
@@ -40,5 +40,7 @@ Result<std::vector<catalog::SnapshotRun>> read_row_snapshots(Session& session,
                                                              const FileReference& file,
                                                              std::int64_t max_rows);
 Result<std::optional<std::int64_t>> read_min_row_id(Session& session, const FileReference& file);
+Result<std::vector<catalog::DataEngine::NamedFieldId>> read_field_ids(Session& session,
+                                                                      const FileReference& file);
 
 }  // namespace duckicelake::engine

@@ -191,20 +191,40 @@ class EntryMaker {
 // Names by field id, from all mappings together.
 using NamesById = std::map<std::int32_t, std::set<std::string>>;
 
+// The names under which a field of one level is found in files without ids: those of the mappings, else its own unless
+// a mapping uses that one for another field of the level.
+std::map<std::int32_t, std::set<std::string>> names_of_level(const std::vector<Field>& fields,
+                                                             const NamesById& names) {
+  std::map<std::int32_t, std::set<std::string>> out;
+  std::set<std::string> taken;
+  for (const Field& field : fields) {
+    if (auto it = names.find(field.id.value); it != names.end()) {
+      out[field.id.value] = it->second;
+      taken.insert(it->second.begin(), it->second.end());
+    }
+  }
+  for (const Field& field : fields) {
+    if (!out.contains(field.id.value) && !taken.contains(field.name)) out[field.id.value] = {field.name};
+  }
+  return out;
+}
+
 void write_mapping(json::Writer& writer, const std::vector<Field>& fields, const NamesById& names,
                    TypeKind parent) {
+  const bool is_fixed = parent == TypeKind::kList || parent == TypeKind::kMap;
+  const auto level = names_of_level(fields, names);
   writer.begin_array();
   for (const Field& field : fields) {
+    const auto found = level.find(field.id.value);
+    if (!is_fixed && found == level.end()) continue;
     writer.begin_object();
     writer.member("field-id", field.id.value);
     writer.key("names");
     writer.begin_array();
-    if (parent == TypeKind::kList || parent == TypeKind::kMap) {
+    if (is_fixed) {
       writer.value(field.name);
-    } else if (auto it = names.find(field.id.value); it != names.end()) {
-      for (const std::string& name : it->second) writer.value(name);
     } else {
-      writer.value(field.name);
+      for (const std::string& name : found->second) writer.value(name);
     }
     writer.end_array();
     if (field.type.is_nested()) {
@@ -218,15 +238,15 @@ void write_mapping(json::Writer& writer, const std::vector<Field>& fields, const
 
 Status check_unambiguous(const std::vector<Field>& fields, const NamesById& names) {
   std::map<std::string, std::int32_t> taken;
-  for (const Field& field : fields) {
-    auto it = names.find(field.id.value);
-    const std::set<std::string> own = it != names.end() ? it->second : std::set<std::string>{field.name};
+  for (const auto& [id, own] : names_of_level(fields, names)) {
     for (const std::string& name : own) {
-      if (!taken.emplace(name, field.id.value).second) {
+      if (!taken.emplace(name, id).second) {
         return make_error(Code::kUnsupported,
                           "files that were added to the table use the column name \"{}\" for different columns", name);
       }
     }
+  }
+  for (const Field& field : fields) {
     if (field.type.kind == TypeKind::kStruct) DIL_CHECK_OK(check_unambiguous(field.type.fields, names));
   }
   return {};

@@ -51,6 +51,10 @@ class DuckDBIceberg:
     def rows(self, schema: str, table: str, snapshot: int | None = None,
              types: dict | None = None, columns=None, where: str = "") -> Rows:
         chosen = ", ".join(quoted(c) for c in columns) if columns else "*"
+        variants = [c for c, t in (types or {}).items() if t == "variant"]
+        if variants and not columns:  # as the truth has them: Arrow has no VARIANT
+            chosen += " REPLACE (" + ", ".join(
+                f"{quoted(c)}::JSON::VARCHAR AS {quoted(c)}" for c in variants) + ")"
         at = "" if snapshot is None else f" AT (VERSION => {snapshot})"
         sql = f"SELECT {chosen} FROM ice.{quoted(schema)}.{quoted(table)}{at}"
         if where:
