@@ -124,6 +124,8 @@ def partition_problems(metadata, spec_id, file, columns, rows: int) -> list[str]
     """Every row of the file has the partition value that the file is listed with."""
     spec = next(s for s in metadata["partition-specs"] if s["spec-id"] == spec_id)
     problems = []
+    if not spec["fields"]:
+        return ["partition values under a spec without fields"] if file["partition"] else []
     schemas = [Schema.model_validate(s) for s in metadata["schemas"]]
     tuple_values = list(file["partition"].values())
     for place, raw in enumerate(spec["fields"]):

@@ -60,17 +60,18 @@ def _null_collections_as_empty(rows: Rows) -> Rows:
 
 
 def _null_lists_of_structs_as_empty(rows: Rows) -> Rows:
-    """NULL top-level lists as empty ones."""
+    """NULL top-level lists and maps of structs as empty ones."""
     import collections
 
     bag: collections.Counter = collections.Counter()
     for row, times in rows.bag.items():
-        bag[tuple(("list", ()) if value is None and column in LISTS_OF_STRUCTS else value
+        bag[tuple(OF_STRUCTS.get(column) if value is None else value
                   for column, value in zip(rows.columns, row))] += times
     return Rows(rows.columns, bag)
 
 
-LISTS_OF_STRUCTS = {"ls"}  # the histories' name for such columns
+# The histories' names for lists and maps of structs.
+OF_STRUCTS = {"ls": ("list", ()), "deep": ("map", frozenset())}
 
 LIMITS = [
     Limit("pyiceberg", lambda t: "variant" in t.nested,
@@ -85,7 +86,7 @@ LIMITS = [
     Limit("duckdb", lambda t: t.history == "names_schema_dots",
           "DuckDB iceberg 1.5.5 takes the dots of a one-level namespace for levels"),
     Limit("pyiceberg", lambda t: t.history in ("inl_nested_types", "types_nested"),
-          "PyIceberg 0.12 builds lists of structs anew without their validity: NULL becomes empty",
+          "PyIceberg 0.12 builds lists and maps of structs anew without their validity: NULL becomes empty",
           _null_lists_of_structs_as_empty),
 ]
 
