@@ -87,5 +87,9 @@ class Projector {
 // Published timestamps are this much earlier than DuckLake's, and strictly rising: DuckDB's iceberg extension shows a
 // transaction only what is not newer than its own start by the client's clock (see ARCHITECTURE.md, "Time").
 inline constexpr std::int64_t kTimestampLeadMs = 1000;
+// Rounded up before the lead is taken off, so that it is never earlier by more than the lead.
+inline std::int64_t published_ms(std::int64_t time_micros) {
+  return (time_micros + 999) / 1000 - kTimestampLeadMs;
+}
 
 }  // namespace duckicelake::catalog

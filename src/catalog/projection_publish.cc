@@ -36,7 +36,7 @@ Status ProjectionRun::publish() {
   DIL_TRY(std::optional<ducklake::SnapshotRow> head_row,
           store::load_snapshot_from(connection_, owner_.lake_, head_.snapshot));
   if (!head_row) return Error(Code::kCorruptData, "the lake has no snapshots");
-  std::int64_t now_ms = head_row->time_micros / 1000 - kTimestampLeadMs;
+  std::int64_t now_ms = published_ms(head_row->time_micros);
   if (!state_.snapshots.empty()) now_ms = std::max(now_ms, state_.snapshots.back().timestamp_ms);
   if (!is_first_) {
     document.metadata_log.push_back({document.last_updated_ms, state_.stored.metadata_location});

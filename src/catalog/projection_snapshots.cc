@@ -94,7 +94,7 @@ Status ProjectionRun::plan_step(const ChainItem& item, const translate::Timeline
   change.snapshot_id = item.id;
   change.is_compaction = item.is_compaction;
   change.schema_id = schema_id_at(item.id);
-  change.timestamp_ms = row.time_micros / 1000 - kTimestampLeadMs;
+  change.timestamp_ms = published_ms(row.time_micros);
   if (!state_.snapshots.empty()) {
     change.parent_id = state_.snapshots.back().id;
     change.timestamp_ms = std::max(change.timestamp_ms, state_.snapshots.back().timestamp_ms + 1);

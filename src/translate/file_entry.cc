@@ -2,6 +2,7 @@
 #include "translate/file_entry.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <set>
 
@@ -148,12 +149,19 @@ class EntryMaker {
         auto type = field.transform.result_type(source->type);
         if (!type.has_value()) return std::nullopt;
         std::optional<ValueBytes> value = value_from_partition_text(*type, *stored->second);
-        if (!value) return std::nullopt;
+        if (!value || is_misread(*type, *value)) return std::nullopt;
         return std::optional<ValueBytes>(std::move(*value));
       }
       default:
         return temporal_value(field, *source);
     }
+  }
+
+  // PyIceberg reads double partition values as single precision and would prune by what it read.
+  static bool is_misread(const iceberg::Type& type, const ValueBytes& value) {
+    if (type.kind != TypeKind::kDouble) return false;
+    const double exact = std::bit_cast<double>(read_little_endian<std::int64_t>(value));
+    return static_cast<double>(static_cast<float>(exact)) != exact;
   }
 
   // DuckLake stores calendar parts in the zone of the session that wrote; the file's own minimum and maximum tell.

@@ -46,7 +46,9 @@ def typed(kind: str, value):
 
 
 def literal(kind: str, text: str) -> str:
-    return "'" + text.replace("'", "''") + f"'::{kind}"
+    # SQL text cannot hold a NUL.
+    parts = ["'" + part.replace("'", "''") + "'" for part in text.split("\0")]
+    return f"({' || chr(0) || '.join(parts)})::{kind}"
 
 
 class Filtered:
@@ -154,7 +156,7 @@ PRUNED = {  # filter, then the most files that may be planned of those that ther
                     "repeat('long prefix ', 3) || lpad(i::VARCHAR, 6, '0') || repeat('x', 60)",
                     EqualTo("k", "a short one"), 0, 2),
     "decimal_bounds": ("CREATE TABLE t (id INTEGER, k DECIMAL(38,10))", None, "i * -1.5",
-                       GreaterThanOrEqual("k", decimal.Decimal("-10.5")), 1, 2),
+                       GreaterThanOrEqual("k", decimal.Decimal("-10.5000000000")), 1, 2),
     "month": ("CREATE TABLE t (id INTEGER, k DATE)", "year(k), month(k)",
               "DATE '2024-01-15' + (i * 20)::INTEGER", EqualTo("k", "2024-02-04"), 2, 20),
     "bucket": ("CREATE TABLE t (id INTEGER, k INTEGER)", "bucket(8, k)", "i", EqualTo("k", 17), 1, 8),

@@ -83,6 +83,8 @@ LIMITS = [
           "PyIceberg 0.12 fails on a file without field ids that has a column no mapping names"),
     Limit("pyiceberg", lambda t: t.history == "types_inside_nested",
           "PyIceberg 0.12 fails on a list of UUIDs (Arrow: extension types in lists)"),
+    Limit("spark", lambda t: bool({"time", "timetz"} & t.nested),
+          "Spark has no type for times of day and refuses the table"),
     Limit("duckdb", lambda t: t.history == "names_schema_dots",
           "DuckDB iceberg 1.5.5 takes the dots of a one-level namespace for levels"),
     Limit("pyiceberg", lambda t: t.history in ("inl_nested_types", "types_nested"),
