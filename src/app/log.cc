@@ -158,7 +158,7 @@ void Logger::log_error(LogLevel level, std::string_view logger, std::string_view
        {"cause", std::string_view(error.cause())}});
 }
 
-void Logger::append(std::string line) {
+void Logger::append(std::string_view line) {
   bool was_empty = false;
   {
     std::lock_guard lock(pending_mutex_);

@@ -53,7 +53,7 @@ class Logger {
   void flush();
 
  private:
-  void append(std::string line);
+  void append(std::string_view line);
   void run();
 
   const LogLevel least_;

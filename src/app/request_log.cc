@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/request_log.h"
 
+#include <new>
+
 namespace duckicelake::app {
 namespace {
 
@@ -26,7 +28,8 @@ void RequestLog::on_request(const rest::RequestRecord& record) noexcept {
   try {
     if (writes_access_) log_access(record);
     if (record.status >= 500) log_failure(record);
-  } catch (...) {
+  } catch (const std::bad_alloc&) {
+    return;
   }
 }
 
