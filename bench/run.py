@@ -71,7 +71,7 @@ def wrk(url: str, connections: int, seconds: int) -> tuple[float, float]:
                          capture_output=True, check=True).stdout
     if "Non-2xx" in out or "Socket errors" in out:
         sys.exit(f"wrk met errors on {url}:\n{out}")
-    return float(re.search(r"Requests/sec:\s+([\d.]+)", out)[1]), milliseconds(re.search(r"99%\s+(\S+)", out)[1])
+    return float(re.search(r"Requests/sec:\s+([\d.]+)", out)[1]), milliseconds(re.search(r"^ +99%\s+(\S+)", out, re.M)[1])
 
 
 def metrics(url: str) -> dict[str, float]:
@@ -81,7 +81,7 @@ def metrics(url: str) -> dict[str, float]:
 
 def hot_path(server: Process, url: str, env: dict, io_threads: int, rounds: int, seconds: int, lake) -> None:
     lake.execute("CREATE SCHEMA IF NOT EXISTS lake.bench")
-    lake.execute("CREATE TABLE lake.bench.hot (id BIGINT, name VARCHAR, at TIMESTAMP, amount DECIMAL(10,2))")
+    lake.execute("CREATE TABLE lake.bench.hot (id BIGINT, name VARCHAR, made TIMESTAMP, amount DECIMAL(10,2))")
     table = f"{url}/v1/lake/namespaces/bench/tables/hot"
     while True:
         lake.execute("INSERT INTO lake.bench.hot SELECT i, 'n' || i, now()::TIMESTAMP, i FROM range(20) t(i)")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers every request with the bytes of one file, on the project's own HTTP server: what a cached answer would cost
-// if nothing had to be proved, looked up or composed. The yardstick of bench/run.py.
+// Answers every request with the bytes of one file, on the project's own HTTP server: what a cached
+// answer would cost if nothing had to be proved, looked up or composed. The yardstick of
+// bench/run.py.
 #include <unistd.h>
 
 #include <csignal>

@@ -206,9 +206,7 @@ Status install(pg::Connection& connection, const store::Lake& lake) {
 Status ensure_view_role(pg::Connection& connection, const Settings& settings) {
   DIL_TRY(const ViewRoleOutcome outcome, make_view_role(connection, settings));
   switch (outcome) {
-    case ViewRoleOutcome::kReady:
-      say("view role: {}", derived_view_role(settings)->user);
-      break;
+    case ViewRoleOutcome::kReady: say("view role: {}", derived_view_role(settings)->user); break;
     case ViewRoleOutcome::kNoPassword:
       say("note: views are served without columns: without a password of the owner there is no "
           "role "

@@ -46,9 +46,7 @@ void notice(const Settings& settings, const std::vector<std::string>& without_ef
 void wait_for_end(Application& application, Logger& logger) {
   while (true) {
     switch (wait_signal(kTidyPeriod)) {
-      case Signal::kNone:
-        application.release_idle();
-        break;
+      case Signal::kNone: application.release_idle(); break;
       case Signal::kReload: {
         const Status reloaded = application.reload_tls();
         if (reloaded) {
@@ -59,8 +57,7 @@ void wait_for_end(Application& application, Logger& logger) {
         }
         break;
       }
-      case Signal::kStop:
-        return;
+      case Signal::kStop: return;
     }
   }
 }

@@ -47,19 +47,12 @@ std::optional<std::string> parse_double_quoted(std::string_view text) {
     }
     if (++i == text.size()) return std::nullopt;
     switch (text[i]) {
-      case 'n':
-        out.push_back('\n');
-        break;
-      case 't':
-        out.push_back('\t');
-        break;
+      case 'n': out.push_back('\n'); break;
+      case 't': out.push_back('\t'); break;
       case '"':
       case '\\':
-      case '$':
-        out.push_back(text[i]);
-        break;
-      default:
-        return std::nullopt;
+      case '$': out.push_back(text[i]); break;
+      default: return std::nullopt;
     }
   }
   return std::nullopt;

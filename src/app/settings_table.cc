@@ -157,15 +157,11 @@ bool is_number_within(std::string_view text, T low, T high) {
 // What the documents say a value looks like.
 std::string kind_text(const SettingSpec& spec) {
   switch (spec.kind) {
-    case kText:
-      return "text";
-    case kSecret:
-      return "secret";
+    case kText: return "text";
+    case kSecret: return "secret";
     case kInteger:
-    case kDecimal:
-      return fmt::format("{}..{}", spec.low, spec.high);
-    case kSwitch:
-      return "1 or 0";
+    case kDecimal: return fmt::format("{}..{}", spec.low, spec.high);
+    case kSwitch: return "1 or 0";
     case kChoice: {
       std::string out(spec.choices);
       for (std::size_t at = out.find('|'); at != std::string::npos; at = out.find('|', at + 2)) {

@@ -154,14 +154,10 @@ Result<std::string> unsnappy_block(std::string_view compressed, std::size_t max_
 
 std::string_view codec_name(Codec codec) {
   switch (codec) {
-    case Codec::kNull:
-      return "null";
-    case Codec::kDeflate:
-      return "deflate";
-    case Codec::kZstandard:
-      return "zstandard";
-    case Codec::kSnappy:
-      return "snappy";
+    case Codec::kNull: return "null";
+    case Codec::kDeflate: return "deflate";
+    case Codec::kZstandard: return "zstandard";
+    case Codec::kSnappy: return "snappy";
   }
   return {};
 }
@@ -175,14 +171,10 @@ Result<Codec> parse_codec(std::string_view name) {
 
 std::string compress(Codec codec, std::string_view plain) {
   switch (codec) {
-    case Codec::kNull:
-      return std::string(plain);
-    case Codec::kDeflate:
-      return deflate_block(plain);
-    case Codec::kZstandard:
-      return zstd_block(plain);
-    case Codec::kSnappy:
-      return snappy_block(plain);
+    case Codec::kNull: return std::string(plain);
+    case Codec::kDeflate: return deflate_block(plain);
+    case Codec::kZstandard: return zstd_block(plain);
+    case Codec::kSnappy: return snappy_block(plain);
   }
   return {};
 }
@@ -192,12 +184,9 @@ Result<std::string> decompress(Codec codec, std::string_view compressed, std::si
     case Codec::kNull:
       if (compressed.size() > max_bytes) return too_large(max_bytes);
       return std::string(compressed);
-    case Codec::kDeflate:
-      return inflate_block(compressed, max_bytes);
-    case Codec::kZstandard:
-      return unzstd_block(compressed, max_bytes);
-    case Codec::kSnappy:
-      return unsnappy_block(compressed, max_bytes);
+    case Codec::kDeflate: return inflate_block(compressed, max_bytes);
+    case Codec::kZstandard: return unzstd_block(compressed, max_bytes);
+    case Codec::kSnappy: return unsnappy_block(compressed, max_bytes);
   }
   return invalid_argument("an unknown Avro codec");
 }

@@ -33,31 +33,16 @@ void skip_at_depth(const Schema& schema, NodeId id, Decoder& decoder, int depth)
   if (!decoder.ok()) return;
   const Node& node = schema.node(id);
   switch (node.kind) {
-    case Kind::kNull:
-      return;
-    case Kind::kBoolean:
-      decoder.read_boolean();
-      return;
+    case Kind::kNull: return;
+    case Kind::kBoolean: decoder.read_boolean(); return;
     case Kind::kInt:
-    case Kind::kEnum:
-      decoder.read_int();
-      return;
-    case Kind::kLong:
-      decoder.read_long();
-      return;
-    case Kind::kFloat:
-      decoder.read_fixed(sizeof(float));
-      return;
-    case Kind::kDouble:
-      decoder.read_fixed(sizeof(double));
-      return;
+    case Kind::kEnum: decoder.read_int(); return;
+    case Kind::kLong: decoder.read_long(); return;
+    case Kind::kFloat: decoder.read_fixed(sizeof(float)); return;
+    case Kind::kDouble: decoder.read_fixed(sizeof(double)); return;
     case Kind::kBytes:
-    case Kind::kString:
-      decoder.read_bytes();
-      return;
-    case Kind::kFixed:
-      decoder.read_fixed(node.fixed_size);
-      return;
+    case Kind::kString: decoder.read_bytes(); return;
+    case Kind::kFixed: decoder.read_fixed(node.fixed_size); return;
     case Kind::kRecord:
       for (const RecordField& field : node.fields) {
         skip_at_depth(schema, field.type, decoder, depth + 1);
@@ -65,10 +50,8 @@ void skip_at_depth(const Schema& schema, NodeId id, Decoder& decoder, int depth)
       }
       return;
     case Kind::kArray:
-    case Kind::kMap:
-      return skip_items(schema, node, decoder, depth);
-    case Kind::kUnion:
-      return skip_union(schema, node, decoder, depth);
+    case Kind::kMap: return skip_items(schema, node, decoder, depth);
+    case Kind::kUnion: return skip_union(schema, node, decoder, depth);
   }
 }
 

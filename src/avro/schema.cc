@@ -72,9 +72,7 @@ class SchemaWriter {
 
   void append_shape(const Node& node) {
     switch (node.kind) {
-      case Kind::kRecord:
-        append_fields(node);
-        break;
+      case Kind::kRecord: append_fields(node); break;
       case Kind::kArray:
         out_ += ",\"items\":";
         append_type(node.children[0]);
@@ -83,9 +81,7 @@ class SchemaWriter {
         out_ += ",\"values\":";
         append_type(node.children[0]);
         break;
-      case Kind::kFixed:
-        append_member("size", static_cast<std::int64_t>(node.fixed_size));
-        break;
+      case Kind::kFixed: append_member("size", static_cast<std::int64_t>(node.fixed_size)); break;
       case Kind::kEnum:
         out_ += ",\"symbols\":[";
         for (std::size_t i = 0; i < node.symbols.size(); ++i) {
@@ -94,8 +90,7 @@ class SchemaWriter {
         }
         out_.push_back(']');
         break;
-      default:
-        break;
+      default: break;
     }
   }
 

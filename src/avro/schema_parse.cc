@@ -65,14 +65,10 @@ class SchemaParser {
 
   Result<NodeId> parse_type(const json::Value& type, const std::string& space) {
     switch (type.kind()) {
-      case json::Kind::kString:
-        return parse_reference(*type.as_string(), space);
-      case json::Kind::kArray:
-        return parse_union(*type.as_array(), space);
-      case json::Kind::kObject:
-        break;
-      default:
-        return type.error("an Avro type is a string, a list or an object");
+      case json::Kind::kString: return parse_reference(*type.as_string(), space);
+      case json::Kind::kArray: return parse_union(*type.as_array(), space);
+      case json::Kind::kObject: break;
+      default: return type.error("an Avro type is a string, a list or an object");
     }
     const json::Object object = *type.as_object();
     DIL_TRY(const json::Value inner, object.require("type"));

@@ -33,7 +33,9 @@ std::string encode64(std::string_view bytes, std::string_view alphabet, bool pad
   std::string out;
   out.reserve((bytes.size() + 2) / 3 * 4);
   std::size_t i = 0;
-  auto at = [&](std::size_t k) { return static_cast<unsigned>(static_cast<unsigned char>(bytes[k])); };
+  auto at = [&](std::size_t k) {
+    return static_cast<unsigned>(static_cast<unsigned char>(bytes[k]));
+  };
   for (; i + 3 <= bytes.size(); i += 3) {
     unsigned v = at(i) << 16 | at(i + 1) << 8 | at(i + 2);
     for (int shift = 18; shift >= 0; shift -= 6) out.push_back(alphabet[(v >> shift) & 63]);

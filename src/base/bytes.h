@@ -57,8 +57,8 @@ std::string to_hex_upper(std::string_view bytes);  // upper case
 // Either case; kInvalidArgument on an odd length or another character.
 Result<std::string> from_hex(std::string_view text);
 
-std::string to_base64(std::string_view bytes);      // with padding
-std::string to_base64url(std::string_view bytes);   // without padding
+std::string to_base64(std::string_view bytes);              // with padding
+std::string to_base64url(std::string_view bytes);           // without padding
 Result<std::string> from_base64(std::string_view text);     // padding required
 Result<std::string> from_base64url(std::string_view text);  // padding refused
 

@@ -7,30 +7,31 @@
 
 namespace duckicelake {
 
-// Kinds of failure. Each maps to one HTTP status and one Iceberg exception name in rest/error_mapping.
+// Kinds of failure. Each maps to one HTTP status and one Iceberg exception name in
+// rest/error_mapping.
 enum class Code {
-  kInvalidArgument,      // 400 BadRequestException: the request is malformed or contradicts itself
-  kUnauthenticated,      // 401 NotAuthorizedException
-  kPermissionDenied,     // 403 ForbiddenException
-  kNoSuchWarehouse,      // 404 NoSuchWarehouseException
-  kNoSuchNamespace,      // 404 NoSuchNamespaceException
-  kNoSuchTable,          // 404 NoSuchTableException
-  kNoSuchView,           // 404 NoSuchViewException
-  kNotFound,             // 404 NotFoundException: a route, an object, a snapshot, …
-  kMethodNotAllowed,     // 405
-  kUnsupported,          // 406 UnsupportedOperationException
-  kAlreadyExists,        // 409 AlreadyExistsException
-  kNamespaceNotEmpty,    // 409 NamespaceNotEmptyException
-  kCommitFailed,         // 409 CommitFailedException: retryable by the client
-  kPayloadTooLarge,      // 413
-  kUnprocessable,        // 422 UnprocessableEntityException
-  kTooManyRequests,      // 429
-  kHeadersTooLarge,      // 431
-  kInternal,             // 500 InternalServerError
-  kCommitStateUnknown,   // 500 CommitStateUnknownException
-  kUnavailable,          // 503 ServiceUnavailableException (+ Retry-After): a backend is away, try again
-  kDeadlineExceeded,     // 503: a backend did not answer in time
-  kCorruptData,          // 500: stored bytes do not parse (not the caller's fault)
+  kInvalidArgument,     // 400 BadRequestException: the request is malformed or contradicts itself
+  kUnauthenticated,     // 401 NotAuthorizedException
+  kPermissionDenied,    // 403 ForbiddenException
+  kNoSuchWarehouse,     // 404 NoSuchWarehouseException
+  kNoSuchNamespace,     // 404 NoSuchNamespaceException
+  kNoSuchTable,         // 404 NoSuchTableException
+  kNoSuchView,          // 404 NoSuchViewException
+  kNotFound,            // 404 NotFoundException: a route, an object, a snapshot, …
+  kMethodNotAllowed,    // 405
+  kUnsupported,         // 406 UnsupportedOperationException
+  kAlreadyExists,       // 409 AlreadyExistsException
+  kNamespaceNotEmpty,   // 409 NamespaceNotEmptyException
+  kCommitFailed,        // 409 CommitFailedException: retryable by the client
+  kPayloadTooLarge,     // 413
+  kUnprocessable,       // 422 UnprocessableEntityException
+  kTooManyRequests,     // 429
+  kHeadersTooLarge,     // 431
+  kInternal,            // 500 InternalServerError
+  kCommitStateUnknown,  // 500 CommitStateUnknownException
+  kUnavailable,  // 503 ServiceUnavailableException (+ Retry-After): a backend is away, try again
+  kDeadlineExceeded,  // 503: a backend did not answer in time
+  kCorruptData,       // 500: stored bytes do not parse (not the caller's fault)
 };
 
 std::string_view code_name(Code code);

@@ -17,7 +17,8 @@ struct Id {
   friend constexpr auto operator<=>(const Id&, const Id&) = default;
 };
 
-// DuckLake snapshot id; of a main snapshot it is the Iceberg snapshot id and sequence number as well.
+// DuckLake snapshot id; of a main snapshot it is the Iceberg snapshot id and sequence number as
+// well.
 using SnapshotId = Id<struct SnapshotIdTag>;
 using TableId = Id<struct TableIdTag>;        // ducklake_table.table_id
 using SchemaId = Id<struct SchemaIdTag>;      // ducklake_schema.schema_id (an Iceberg namespace)

@@ -44,8 +44,8 @@ Error invalid_argument(fmt::format_string<Args...> format, Args&&... args) {
 #define DIL_CONCAT_INNER(a, b) a##b
 #define DIL_CONCAT(a, b) DIL_CONCAT_INNER(a, b)
 
-#define DIL_TRY_IMPL(temp, declaration, expression)   \
-  auto temp = (expression);                           \
+#define DIL_TRY_IMPL(temp, declaration, expression)      \
+  auto temp = (expression);                              \
   if (!temp.has_value()) return std::move(temp).error(); \
   declaration = std::move(*temp)
 
@@ -54,16 +54,16 @@ Error invalid_argument(fmt::format_string<Args...> format, Args&&... args) {
   DIL_TRY_IMPL(DIL_CONCAT(dil_try_, __COUNTER__), declaration, expression)
 
 // DIL_CHECK_OK(f()): returns the Error of f() from this function, if it has one.
-#define DIL_CHECK_OK(expression)                                            \
-  do {                                                                      \
-    if (auto dil_status = (expression); !dil_status.has_value())            \
-      return std::move(dil_status).error();                                 \
+#define DIL_CHECK_OK(expression)                                 \
+  do {                                                           \
+    if (auto dil_status = (expression); !dil_status.has_value()) \
+      return std::move(dil_status).error();                      \
   } while (false)
 
 // A broken invariant ends the process, in release builds too: going on could corrupt data.
-#define DIL_ASSERT(condition)                                                              \
-  do {                                                                                     \
-    if (!(condition)) ::duckicelake::assertion_failed(#condition, __FILE__, __LINE__);     \
+#define DIL_ASSERT(condition)                                                          \
+  do {                                                                                 \
+    if (!(condition)) ::duckicelake::assertion_failed(#condition, __FILE__, __LINE__); \
   } while (false)
 
 namespace duckicelake {

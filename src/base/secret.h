@@ -7,8 +7,8 @@
 
 namespace duckicelake {
 
-// A key, token, password or connection string. It has no stream, format or JSON operator, so it cannot
-// reach a log by accident, and its bytes are wiped when it dies. `reveal` marks each use.
+// A key, token, password or connection string. It has no stream, format or JSON operator, so it
+// cannot reach a log by accident, and its bytes are wiped when it dies. `reveal` marks each use.
 class Secret {
  public:
   Secret() = default;

@@ -3,7 +3,8 @@
 
 namespace duckicelake::catalog {
 
-Decision authorize(AuthMode mode, const Principal& principal, Action action, const ObjectRef& object) {
+Decision authorize(AuthMode mode, const Principal& principal, Action action,
+                   const ObjectRef& object) {
   (void)principal;
   (void)action;
   (void)object;

@@ -9,15 +9,21 @@
 #include "base/ids.h"
 #include "base/result.h"
 
-// The one gate. Every use case asks it before it touches anything; nothing else decides. It fails closed.
+// The one gate. Every use case asks it before it touches anything; nothing else decides. It fails
+// closed.
 namespace duckicelake::catalog {
 
 enum class Action : std::uint8_t {
-  kListNamespaces, kReadNamespace, kListTables, kLoadTable, kListViews, kLoadView,
+  kListNamespaces,
+  kReadNamespace,
+  kListTables,
+  kLoadTable,
+  kListViews,
+  kLoadView,
 };
 
 struct Principal {
-  std::string id;           // "anonymous" while authentication is off
+  std::string id;  // "anonymous" while authentication is off
   bool is_authenticated = false;
 };
 
@@ -41,14 +47,15 @@ struct Decision {
   std::vector<std::string> reasons;
 };
 
-// What `authorize` does while authentication is off (DUCKICELAKE_REQUIRE_AUTH unset and no client configured):
-// allow everybody. Authenticated operation is refused until clients can be configured.
+// What `authorize` does while authentication is off (DUCKICELAKE_REQUIRE_AUTH unset and no client
+// configured): allow everybody. Authenticated operation is refused until clients can be configured.
 enum class AuthMode : std::uint8_t { kOff };
 
-Decision authorize(AuthMode mode, const Principal& principal, Action action, const ObjectRef& object);
+Decision authorize(AuthMode mode, const Principal& principal, Action action,
+                   const ObjectRef& object);
 
-// Proof that `authorize` allowed `A` on an object: functions that give out bytes or metadata take one, and only
-// `authorized` makes one.
+// Proof that `authorize` allowed `A` on an object: functions that give out bytes or metadata take
+// one, and only `authorized` makes one.
 template <Action A>
 class Authorized {
  public:

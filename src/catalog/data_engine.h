@@ -12,8 +12,8 @@
 
 namespace duckicelake::catalog {
 
-// One deleted row of a data file. `snapshot_id` is the DuckLake snapshot that deleted it, when the delete
-// file records it (cumulative and flushed files do: column _ducklake_internal_snapshot_id).
+// One deleted row of a data file. `snapshot_id` is the DuckLake snapshot that deleted it, when the
+// delete file records it (cumulative and flushed files do: column _ducklake_internal_snapshot_id).
 struct DeletedPosition {
   std::int64_t position = 0;  // 0-based row position in the data file
   std::optional<std::int64_t> snapshot_id;
@@ -26,14 +26,16 @@ struct SnapshotRun {
   std::int64_t snapshot_id = 0;
 };
 
-// A column of a Parquet file to write. `duckdb_type` is a DuckDB type text ("BIGINT", "STRUCT(a INTEGER)[]"),
-// `field_ids` the Iceberg field id of this node and, depth first in declaration order, of its children.
+// A column of a Parquet file to write. `duckdb_type` is a DuckDB type text ("BIGINT", "STRUCT(a
+// INTEGER)[]"), `field_ids` the Iceberg field id of this node and, depth first in declaration
+// order, of its children.
 struct ParquetColumn {
   std::string name;
   std::string duckdb_type;
   FieldId field_id;
   std::vector<ParquetColumn> children;  // struct fields; list: one "element"; map: "key", "value"
-  bool is_hex_bytes = false;            // the cell text is hex of the bytes (for BLOB, and VARCHAR kept as bytea)
+  bool is_hex_bytes =
+      false;  // the cell text is hex of the bytes (for BLOB, and VARCHAR kept as bytea)
 };
 
 // A leaf's statistics in DuckLake's text form (see docs/formats), as DuckDB's writer reports them.
@@ -57,21 +59,24 @@ struct WrittenParquet {
 // A row of cells as text in DuckDB's cast syntax; nullopt = NULL.
 using TextRow = std::vector<std::optional<std::string>>;
 
-// Work on data bytes, done by an embedded DuckDB. Thread-safe; calls block. Errors: kUnavailable when the
-// object store is away, kNotFound when the object is gone, kCorruptData when it does not parse.
+// Work on data bytes, done by an embedded DuckDB. Thread-safe; calls block. Errors: kUnavailable
+// when the object store is away, kNotFound when the object is gone, kCorruptData when it does not
+// parse.
 class DataEngine {
  public:
   virtual ~DataEngine() = default;
 
-  // All positions of a DuckLake position-delete Parquet file at `uri`, sorted by position; a position that
-  // occurs twice keeps the smaller snapshot id. Column names or either convention of field ids are accepted.
+  // All positions of a DuckLake position-delete Parquet file at `uri`, sorted by position; a
+  // position that occurs twice keeps the smaller snapshot id. Column names or either convention of
+  // field ids are accepted.
   virtual Result<std::vector<DeletedPosition>> read_position_deletes(const std::string& uri) = 0;
 
-  // The embedded _ducklake_internal_snapshot_id column of a merged or flushed data file, run-length encoded in
-  // row order; empty when the file has no such column.
+  // The embedded _ducklake_internal_snapshot_id column of a merged or flushed data file, run-length
+  // encoded in row order; empty when the file has no such column.
   virtual Result<std::vector<SnapshotRun>> read_row_snapshots(const std::string& uri) = 0;
 
-  // The smallest embedded row id (_ducklake_internal_row_id, field id 2147483540), if the file has the column.
+  // The smallest embedded row id (_ducklake_internal_row_id, field id 2147483540), if the file has
+  // the column.
   virtual Result<std::optional<std::int64_t>> read_min_row_id(const std::string& uri) = 0;
 
   // The nodes of a Parquet file's schema that carry a field id, at any depth, in the file's order.
@@ -83,11 +88,12 @@ class DataEngine {
 
   // An Iceberg v2 position-delete Parquet file (field ids 2147483546 file_path, 2147483545 pos).
   // `positions` sorted ascending, not empty.
-  virtual Result<WrittenParquet> write_position_deletes(const std::string& data_file_path,
-                                                        std::span<const std::int64_t> positions) = 0;
+  virtual Result<WrittenParquet> write_position_deletes(
+      const std::string& data_file_path, std::span<const std::int64_t> positions) = 0;
 
-  // Rows as a Parquet file with Iceberg field ids plus the two lineage columns (_row_id 2147483540 and
-  // _last_updated_sequence_number 2147483539 under DuckLake's names). The three spans run in parallel.
+  // Rows as a Parquet file with Iceberg field ids plus the two lineage columns (_row_id 2147483540
+  // and _last_updated_sequence_number 2147483539 under DuckLake's names). The three spans run in
+  // parallel.
   virtual Result<WrittenParquet> write_rows(std::span<const ParquetColumn> columns,
                                             std::span<const TextRow> rows,
                                             std::span<const std::int64_t> row_ids,
@@ -97,8 +103,9 @@ class DataEngine {
     std::string name;
     std::string duckdb_type;
   };
-  // The result columns of a DuckDB view's query, bound against the lake as of now. The instance is locked
-  // (no external access) and reads PostgreSQL with a read-only transaction. kInvalidArgument if it does not bind.
+  // The result columns of a DuckDB view's query, bound against the lake as of now. The instance is
+  // locked (no external access) and reads PostgreSQL with a read-only transaction. kInvalidArgument
+  // if it does not bind.
   virtual Result<std::vector<ViewColumn>> describe_view(const std::string& schema_name,
                                                         const std::string& view_name) = 0;
 };

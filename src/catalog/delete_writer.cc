@@ -36,7 +36,8 @@ Result<manifest::DataFile> write_parquet(objstore::ObjectStore& objects, DataEng
 
 }  // namespace
 
-Result<std::vector<manifest::DataFile>> write_deletes(objstore::ObjectStore& objects, DataEngine& engine,
+Result<std::vector<manifest::DataFile>> write_deletes(objstore::ObjectStore& objects,
+                                                      DataEngine& engine,
                                                       const DeleteTarget& target,
                                                       std::vector<FileDeletes> deletes) {
   std::vector<manifest::DataFile> out(deletes.size());

@@ -20,14 +20,16 @@ struct FileDeletes {
 
 struct DeleteTarget {
   int format_version = 2;
-  std::string folder;   // URI ending in '/'
-  std::string name;     // unique within the folder; the files' names begin with it
+  std::string folder;  // URI ending in '/'
+  std::string name;    // unique within the folder; the files' names begin with it
 };
 
-// Writes deletes for Iceberg readers and returns a data_file for each, in order, without partition: a Parquet file a
-// data file in version 2 (spec "Position Delete Files"), one Puffin file with a deletion vector each in version 3
-// (spec "Deletion Vectors"). All objects are stored when it returns.
-Result<std::vector<manifest::DataFile>> write_deletes(objstore::ObjectStore& objects, DataEngine& engine,
+// Writes deletes for Iceberg readers and returns a data_file for each, in order, without partition:
+// a Parquet file a data file in version 2 (spec "Position Delete Files"), one Puffin file with a
+// deletion vector each in version 3 (spec "Deletion Vectors"). All objects are stored when it
+// returns.
+Result<std::vector<manifest::DataFile>> write_deletes(objstore::ObjectStore& objects,
+                                                      DataEngine& engine,
                                                       const DeleteTarget& target,
                                                       std::vector<FileDeletes> deletes);
 

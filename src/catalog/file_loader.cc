@@ -22,7 +22,8 @@ constexpr std::size_t kMaxDeletionVectorBytes = std::size_t{256} << 20;
 constexpr std::size_t kMaxPositions = std::size_t{1} << 31;
 
 // Appends one deleted position, joined to the run before it where they touch.
-void add_position(std::vector<HiddenRun>& runs, std::int64_t position, std::int64_t from, std::int64_t to) {
+void add_position(std::vector<HiddenRun>& runs, std::int64_t position, std::int64_t from,
+                  std::int64_t to) {
   if (!runs.empty()) {
     HiddenRun& last = runs.back();
     if (last.from == from && last.to == to && last.first + last.count == position) {
@@ -35,7 +36,8 @@ void add_position(std::vector<HiddenRun>& runs, std::int64_t position, std::int6
 
 class Loader {
  public:
-  Loader(const FileLoaderContext& context, const ChainStart& start, std::span<const std::int64_t> chain)
+  Loader(const FileLoaderContext& context, const ChainStart& start,
+         std::span<const std::int64_t> chain)
       : context_(context), start_(start), chain_(chain) {}
 
   Result<std::vector<ChainFile>> run() {
@@ -58,14 +60,15 @@ class Loader {
     if (row.format != "parquet") {
       return make_error(Code::kUnsupported, "data file {} has format {}", row.path, row.format);
     }
-    if (row.is_encrypted) return make_error(Code::kUnsupported, "data file {} is encrypted", row.path);
+    if (row.is_encrypted)
+      return make_error(Code::kUnsupported, "data file {} is encrypted", row.path);
     ChainFile file;
     file.time.key = row.id.value;
     file.time.begin = row.life.begin.value;
     file.time.end = row.life.end ? row.life.end->value : kNever;
     file.time.is_in_head = is_in_head;
-    file.entry = translate::make_file_entry(row, context_.schema, context_.specs,
-                                             context_.column_begins);
+    file.entry =
+        translate::make_file_entry(row, context_.schema, context_.specs, context_.column_begins);
     file.data_sequence_number = row.life.begin.value;
     index_.emplace(row.id.value, out_.size());
     out_.push_back(std::move(file));
@@ -73,14 +76,16 @@ class Loader {
   }
 
   Status load_new_files() {
-    DIL_TRY(std::vector<ducklake::DataFileRow> rows,
-            store::load_data_files(context_.connection, context_.lake, table(), {start_.next_file_id}));
+    DIL_TRY(
+        std::vector<ducklake::DataFileRow> rows,
+        store::load_data_files(context_.connection, context_.lake, table(), {start_.next_file_id}));
     for (const ducklake::DataFileRow& row : rows) {
       // Gone before the chain begins: no snapshot of it shows the file.
       if (chain_.empty() || (row.life.end && row.life.end->value <= chain_.front())) continue;
       DIL_TRY(std::size_t i, add_row(row, false));
       const std::int64_t newest = row.partial_max ? row.partial_max->value : kAlways;
-      // Rows of later snapshots are in the file: which of them a snapshot shows has to be read from it.
+      // Rows of later snapshots are in the file: which of them a snapshot shows has to be read from
+      // it.
       const auto shown_from = std::lower_bound(chain_.begin(), chain_.end(), row.life.begin.value);
       if (shown_from != chain_.end() && *shown_from < newest) partial_.push_back(i);
       if (context_.format_version >= 3 && !row.row_id_start) without_row_id_.push_back(i);
@@ -89,7 +94,8 @@ class Loader {
     return {};
   }
 
-  // DuckLake reads added files by name, Iceberg readers by the field ids that they carry, if any: the two must agree.
+  // DuckLake reads added files by name, Iceberg readers by the field ids that they carry, if any:
+  // the two must agree.
   Status check_mapped_files() {
     return parallel_for(mapped_.size(), kReaders, [&](std::size_t i) -> Status {
       const auto& [index, mapping] = mapped_[i];
@@ -97,14 +103,17 @@ class Loader {
       DIL_TRY(std::vector<DataEngine::NamedFieldId> ids, context_.engine.read_field_ids(path));
       for (const DataEngine::NamedFieldId& item : ids) {
         const auto& rows = context_.definition.name_mappings;
-        const bool agrees = std::any_of(rows.begin(), rows.end(), [&](const ducklake::NameMappingRow& row) {
-          return row.mapping_id == mapping && row.source_name == item.name &&
-                 row.target_field_id.value == item.field_id;
-        });
+        const bool agrees =
+            std::any_of(rows.begin(), rows.end(), [&](const ducklake::NameMappingRow& row) {
+              return row.mapping_id == mapping && row.source_name == item.name &&
+                     row.target_field_id.value == item.field_id;
+            });
         if (!agrees) {
           return make_error(Code::kUnsupported,
-                            "file {} was added to the table and carries field ids that are not the table's: Iceberg "
-                            "readers would take column \"{}\" for another one. Rewrite it to read the table through "
+                            "file {} was added to the table and carries field ids that are not the "
+                            "table's: Iceberg "
+                            "readers would take column \"{}\" for another one. Rewrite it to read "
+                            "the table through "
                             "Iceberg",
                             path, item.name);
         }
@@ -147,8 +156,8 @@ class Loader {
   Status load_deletes() {
     std::vector<ducklake::InlinedDelete> inlined;
     if (context_.definition.has_inlined_deletes) {
-      DIL_TRY(inlined, store::load_inlined_deletes(context_.connection, context_.lake, table().table_id,
-                                                   std::nullopt));
+      DIL_TRY(inlined, store::load_inlined_deletes(context_.connection, context_.lake,
+                                                   table().table_id, std::nullopt));
     }
     DIL_TRY(std::vector<ducklake::DeleteFileRow> rows,
             store::load_delete_files(context_.connection, context_.lake, table(),
@@ -165,15 +174,16 @@ class Loader {
     return {};
   }
 
-  // Files of the published head whose deletes changed: their rows, and all their delete files instead of the new
-  // ones alone, so that what was deleted before can be told from what was deleted since.
+  // Files of the published head whose deletes changed: their rows, and all their delete files
+  // instead of the new ones alone, so that what was deleted before can be told from what was
+  // deleted since.
   Status load_affected(std::vector<ducklake::DeleteFileRow>& rows,
                        const std::vector<ducklake::InlinedDelete>& inlined) {
     std::set<std::int64_t> affected;
     for (const ducklake::DeleteFileRow& row : rows) affected.insert(row.data_file_id.value);
     DIL_TRY(std::vector<std::int64_t> ended,
-            store::load_files_with_ended_deletes(context_.connection, context_.lake, table().table_id,
-                                                 start_.through));
+            store::load_files_with_ended_deletes(context_.connection, context_.lake,
+                                                 table().table_id, start_.through));
     affected.insert(ended.begin(), ended.end());
     for (const ducklake::InlinedDelete& item : inlined) {
       if (item.begin > start_.through) affected.insert(item.data_file_id.value);
@@ -223,13 +233,15 @@ class Loader {
       DIL_TRY(std::string key, context_.objects.key_of(row.path));
       DIL_TRY(std::string blob, context_.objects.get(key, kMaxDeletionVectorBytes));
       DIL_TRY(puffin::Positions positions, puffin::decode_deletion_vector(blob, kMaxPositions));
-      for (std::int64_t position : positions) add_position(runs, position, row.life.begin.value, to);
+      for (std::int64_t position : positions)
+        add_position(runs, position, row.life.begin.value, to);
       return {};
     }
     if (row.format != "parquet") {
       return make_error(Code::kUnsupported, "delete file {} has format {}", row.path, row.format);
     }
-    DIL_TRY(std::vector<DeletedPosition> positions, context_.engine.read_position_deletes(row.path));
+    DIL_TRY(std::vector<DeletedPosition> positions,
+            context_.engine.read_position_deletes(row.path));
     for (const DeletedPosition& item : positions) {
       add_position(runs, item.position, item.snapshot_id.value_or(row.life.begin.value), to);
     }
@@ -276,9 +288,10 @@ class Loader {
   Status add_inlined(const InlinedGroup& group, const std::vector<store::InlinedFile>& files,
                      std::set<std::int64_t>& gone) {
     const std::int64_t end = end_of(group);
-    const auto known = std::find_if(files.begin(), files.end(), [&](const store::InlinedFile& file) {
-      return file.inlined_table == group.table.name && file.begin == group.begin;
-    });
+    const auto known =
+        std::find_if(files.begin(), files.end(), [&](const store::InlinedFile& file) {
+          return file.inlined_table == group.table.name && file.begin == group.begin;
+        });
     const bool is_in_head = known != files.end() && gone.contains(known->key);
     if (is_in_head) gone.erase(known->key);
     // No snapshot of the chain shows any of its rows.
@@ -288,8 +301,9 @@ class Loader {
     if (known != files.end()) {
       file = *known;
     } else {
-      DIL_TRY(file, synthesize(context_.connection, context_.lake, context_.definition, group,
-                               context_.places, context_.unique, context_.objects, context_.engine));
+      DIL_TRY(file,
+              synthesize(context_.connection, context_.lake, context_.definition, group,
+                         context_.places, context_.unique, context_.objects, context_.engine));
       ++context_.inlined_files;
     }
     DIL_TRY(ducklake::DataFileRow row, as_data_file(file));
@@ -311,7 +325,8 @@ class Loader {
 
 }  // namespace
 
-Result<std::vector<ChainFile>> load_chain_files(const FileLoaderContext& context, const ChainStart& start,
+Result<std::vector<ChainFile>> load_chain_files(const FileLoaderContext& context,
+                                                const ChainStart& start,
                                                 std::span<const std::int64_t> chain) {
   return Loader(context, start, chain).run();
 }

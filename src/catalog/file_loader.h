@@ -21,7 +21,7 @@ namespace duckicelake::catalog {
 // A data file (or a file of inlined rows) as the planning of a chain needs it.
 struct ChainFile {
   translate::TimelineFile time;
-  translate::FileEntry entry;         // of a file that is only removed: nothing but file_path
+  translate::FileEntry entry;  // of a file that is only removed: nothing but file_path
   std::int64_t data_sequence_number = 0;
 };
 
@@ -30,8 +30,8 @@ struct ChainStart {
   bool is_first = true;
   SnapshotId through{-1};
   std::int64_t next_file_id = 0;
-  std::span<const std::int64_t> inlined_keys;          // live in the published head
-  std::span<const store::RetiredFile> retired;         // rows that vanished since
+  std::span<const std::int64_t> inlined_keys;   // live in the published head
+  std::span<const store::RetiredFile> retired;  // rows that vanished since
 };
 
 struct FileLoaderContext {
@@ -49,11 +49,12 @@ struct FileLoaderContext {
   std::atomic<std::uint64_t>& inlined_files;  // counts the files written
 };
 
-// Every file that the snapshots of `chain` add or remove, or whose deleted rows may change in it. Reads rows of
-// changed files only (all, when the start is from nothing), and the contents of delete files and of partial files
-// as far as the chain needs them. Writes files for inlined rows that have none yet.
-// kUnsupported: files in another format than Parquet, or encrypted.
-Result<std::vector<ChainFile>> load_chain_files(const FileLoaderContext& context, const ChainStart& start,
+// Every file that the snapshots of `chain` add or remove, or whose deleted rows may change in it.
+// Reads rows of changed files only (all, when the start is from nothing), and the contents of
+// delete files and of partial files as far as the chain needs them. Writes files for inlined rows
+// that have none yet. kUnsupported: files in another format than Parquet, or encrypted.
+Result<std::vector<ChainFile>> load_chain_files(const FileLoaderContext& context,
+                                                const ChainStart& start,
                                                 std::span<const std::int64_t> chain);
 
 }  // namespace duckicelake::catalog

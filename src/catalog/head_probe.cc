@@ -20,10 +20,8 @@ bool changes_names(ducklake::ChangeKind kind) {
     case ducklake::ChangeKind::kDroppedTable:
     case ducklake::ChangeKind::kCreatedView:
     case ducklake::ChangeKind::kDroppedView:
-    case ducklake::ChangeKind::kOther:
-      return true;
-    default:
-      return false;
+    case ducklake::ChangeKind::kOther: return true;
+    default: return false;
   }
 }
 
@@ -42,14 +40,14 @@ HeadProbe::~HeadProbe() {
 }
 
 void HeadProbe::await(std::size_t thread_index, Callback callback) {
-  bool was_empty = false;
+  bool wakes = false;
   {
     std::lock_guard lock(queue_mutex_);
-    was_empty = waiters_.empty();
     waiters_.push_back({thread_index, false, std::move(callback)});
     ++counters_.questions;
+    wakes = waiters_.size() == 1 || waiters_.size() == expected_;
   }
-  if (was_empty) wake_.notify_one();
+  if (wakes) wake_.notify_one();
 }
 
 Result<HeadProbe::Fresh> HeadProbe::await_blocking(pg::Deadline deadline) {
@@ -57,7 +55,8 @@ Result<HeadProbe::Fresh> HeadProbe::await_blocking(pg::Deadline deadline) {
   std::future<Result<Fresh>> future = promise->get_future();
   {
     std::lock_guard lock(queue_mutex_);
-    waiters_.push_back({0, true, [promise](const Result<Fresh>& fresh) { promise->set_value(fresh); }});
+    waiters_.push_back(
+        {0, true, [promise](const Result<Fresh>& fresh) { promise->set_value(fresh); }});
     ++counters_.questions;
   }
   wake_.notify_one();
@@ -90,7 +89,12 @@ void HeadProbe::run() {
       std::unique_lock lock(queue_mutex_);
       wake_.wait(lock, [this] { return stopping_ || !waiters_.empty(); });
       if (stopping_ && waiters_.empty()) break;
+      const bool came = waiters_.size() >= expected_ || wake_.wait_for(lock, kGatherWindow, [this] {
+        return stopping_ || waiters_.size() >= expected_;
+      });
       waiters.swap(waiters_);
+      if (!came) expected_ = std::max<std::size_t>(1, waiters.size());
+      expected_ = std::max(expected_, waiters.size() / 2);
     }
     // Read after the questions were taken: what it shows is not older than any of them.
     Result<Fresh> result = read();
@@ -106,7 +110,8 @@ void HeadProbe::run() {
 
 Result<HeadProbe::Fresh> HeadProbe::read() {
   const pg::Deadline deadline = pg::deadline_after(kProbeTimeout);
-  // A connection that PostgreSQL's restart has cut shows it only when it is used: one more try with a new one.
+  // A connection that PostgreSQL's restart has cut shows it only when it is used: one more try with
+  // a new one.
   for (int attempt = 0;; ++attempt) {
     if (!lease_ || !(*lease_)->is_open()) {
       lease_.reset();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -16,8 +17,10 @@
 
 namespace duckicelake::catalog {
 
-// Proof of freshness for cached answers: the head of a lake that was read after the question was asked. Questions
-// that arrive while a read is under way share the next one, so under load the cost of one request goes to zero.
+// Proof of freshness for cached answers: the head of a lake that was read after the question was
+// asked. Questions that arrive while a read is under way share the next one. Under load a read also
+// waits, up to kGatherWindow, for half as many questions as reads lately had at most: so half of
+// the connections are answered while the other half is asked for, and a lone client never waits.
 // Thread-safe. It also keeps, from the changes of each advance, which tables changed when.
 class HeadProbe {
  public:
@@ -39,7 +42,8 @@ class HeadProbe {
   // kUnavailable when the lake's PostgreSQL is away; kDeadlineExceeded.
   Result<Fresh> await_blocking(pg::Deadline deadline);
 
-  // The newest snapshot known to have changed the table (rows, files or definition); `start` of the watch when none.
+  // The newest snapshot known to have changed the table (rows, files or definition); `start` of the
+  // watch when none.
   SnapshotId last_change(TableId table) const;
   // The newest snapshot after which names may resolve differently.
   SnapshotId last_name_change() const;
@@ -66,9 +70,12 @@ class HeadProbe {
   const store::Lake lake_;
   const Post post_;
 
-  mutable std::mutex queue_mutex_;  // guards waiters_, stopping_, counters_
+  static constexpr std::chrono::microseconds kGatherWindow{300};
+
+  mutable std::mutex queue_mutex_;  // guards waiters_, expected_, stopping_, counters_
   std::condition_variable wake_;
   std::vector<Waiter> waiters_;
+  std::size_t expected_ = 1;  // how many questions a read waits for
   bool stopping_ = false;
   Counters counters_;
 

@@ -57,7 +57,9 @@ Result<ParquetColumn> parquet_column(const ducklake::ColumnRow& row, const Child
     out.duckdb_type = "STRUCT(";
     for (std::size_t i = 0; i < out.children.size(); ++i) {
       if (i > 0) out.duckdb_type.append(", ");
-      out.duckdb_type.append(quoted(out.children[i].name)).append(" ").append(out.children[i].duckdb_type);
+      out.duckdb_type.append(quoted(out.children[i].name))
+          .append(" ")
+          .append(out.children[i].duckdb_type);
     }
     out.duckdb_type.push_back(')');
   } else if (row.type == "list" && out.children.size() == 1) {
@@ -68,8 +70,9 @@ Result<ParquetColumn> parquet_column(const ducklake::ColumnRow& row, const Child
   } else {
     std::optional<std::string> type = translate::duckdb_leaf_type(row.type);
     if (!type) {
-      return make_error(Code::kUnsupported, "column \"{}\" of type {} has inlined rows that cannot be read",
-                        row.name, row.type);
+      return make_error(Code::kUnsupported,
+                        "column \"{}\" of type {} has inlined rows that cannot be read", row.name,
+                        row.type);
     }
     out.duckdb_type = std::move(*type);
   }
@@ -131,7 +134,8 @@ std::vector<InlinedGroup> group_inlined_rows(const ducklake::InlinedTable& table
   return out;
 }
 
-std::vector<translate::HiddenRun> hidden_rows(const store::InlinedFile& file, const InlinedGroup& group) {
+std::vector<translate::HiddenRun> hidden_rows(const store::InlinedFile& file,
+                                              const InlinedGroup& group) {
   std::unordered_map<std::int64_t, const ducklake::InlinedRow*> by_id;
   for (const ducklake::InlinedRow& row : group.rows) by_id.emplace(row.row_id, &row);
   std::vector<translate::HiddenRun> out;
@@ -177,7 +181,8 @@ Result<store::InlinedFile> synthesize(pg::Connection& connection, const store::L
   }
   for (std::size_t i = 0; i < columns.size(); ++i) {
     if (columns[i].name.size() <= kMaxIdentifier && columns[i].name != cells.column_names[i]) {
-      return make_error(Code::kCorruptData, "inlined table {} has column \"{}\" where the table has \"{}\"",
+      return make_error(Code::kCorruptData,
+                        "inlined table {} has column \"{}\" where the table has \"{}\"",
                         group.table.name, cells.column_names[i], columns[i].name);
     }
     columns[i].is_hex_bytes = cells.is_bytea[i];

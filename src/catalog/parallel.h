@@ -13,8 +13,8 @@
 
 namespace duckicelake::catalog {
 
-// Calls f(0) … f(count - 1), at most `threads` at a time, and returns the first error. After an error no further
-// call begins. For waiting on the object store and the engine, not for computing.
+// Calls f(0) … f(count - 1), at most `threads` at a time, and returns the first error. After an
+// error no further call begins. For waiting on the object store and the engine, not for computing.
 template <class F>
 Status parallel_for(std::size_t count, std::size_t threads, F f) {
   if (count == 0) return {};

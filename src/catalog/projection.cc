@@ -36,9 +36,8 @@ Projector::Projector(Config config, const store::Lake& lake, pg::Pool& pool,
       engine_(engine),
       manifests_(config.manifest_cache_entries) {}
 
-Result<std::shared_ptr<const TableView>> Projector::project(TableId table,
-                                                            std::shared_ptr<const TableView> previous,
-                                                            pg::Deadline deadline) {
+Result<std::shared_ptr<const TableView>> Projector::project(
+    TableId table, std::shared_ptr<const TableView> previous, pg::Deadline deadline) {
   DIL_TRY(pg::Lease lease, pool_.acquire(deadline));
   const pg::Cost before = lease->cost();
   const auto started = std::chrono::steady_clock::now();
@@ -50,15 +49,17 @@ Result<std::shared_ptr<const TableView>> Projector::project(TableId table,
   Result<std::shared_ptr<const TableView>> result =
       ProjectionRun(*this, *lease, table, std::move(previous)).run();
   if (!result.has_value() && result.error().code() == Code::kCorruptData) {
-    // The stored state does not fit the table (an earlier fault, a restored database): make it anew, once.
+    // The stored state does not fit the table (an earlier fault, a restored database): make it
+    // anew, once.
     result = ProjectionRun(*this, *lease, table, nullptr, ProjectionRun::From::kNothing).run();
   }
   // The lock belongs to the session: without a clean unlock the session must not live on.
   if (!store::unlock_table(*lease, lake_, table).has_value()) lease.discard();
   counters_.rows_read += (lease->cost() - before).rows_read;
-  counters_.microseconds += static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - started)
-          .count());
+  counters_.microseconds +=
+      static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
+                                     std::chrono::steady_clock::now() - started)
+                                     .count());
   if (!result.has_value() && result.error().code() != Code::kNoSuchTable) ++counters_.failures;
   return result;
 }

@@ -21,8 +21,8 @@
 
 namespace duckicelake::catalog {
 
-// Decoded manifests by path, so that a rewrite or a merge need not fetch what this process wrote a moment ago.
-// Bounded by the number of entries; thread-safe.
+// Decoded manifests by path, so that a rewrite or a merge need not fetch what this process wrote a
+// moment ago. Bounded by the number of entries; thread-safe.
 class ManifestCache {
  public:
   explicit ManifestCache(std::size_t max_entries) : max_entries_(max_entries) {}
@@ -35,7 +35,7 @@ class ManifestCache {
     std::shared_ptr<const manifest::DecodedManifest> manifest;
   };
   const std::size_t max_entries_;
-  std::mutex mutex_;  // guards the three below
+  std::mutex mutex_;       // guards the three below
   std::list<Item> order_;  // most recently used first
   std::unordered_map<std::string, std::list<Item>::iterator> index_;
   std::size_t entries_ = 0;
@@ -53,9 +53,10 @@ struct ProjectionCounters {
   std::atomic<std::uint64_t> microseconds{0};
 };
 
-// Brings the published Iceberg state of a table up to its DuckLake state. Reads in one REPEATABLE READ transaction,
-// writes all objects before it commits the sidecar rows that name them: a process that dies leaves objects nobody
-// refers to and nothing else. Processes are kept apart by a lock per table. Thread-safe.
+// Brings the published Iceberg state of a table up to its DuckLake state. Reads in one REPEATABLE
+// READ transaction, writes all objects before it commits the sidecar rows that name them: a process
+// that dies leaves objects nobody refers to and nothing else. Processes are kept apart by a lock
+// per table. Thread-safe.
 class Projector {
  public:
   struct Config {
@@ -65,8 +66,8 @@ class Projector {
   Projector(Config config, const store::Lake& lake, pg::Pool& pool, objstore::ObjectStore& objects,
             DataEngine& engine);
 
-  // A view that is current at a moment after the call. `previous` (may be null): a view of the same table to start
-  // from instead of the sidecar's rows. kNoSuchTable when the table is not live.
+  // A view that is current at a moment after the call. `previous` (may be null): a view of the same
+  // table to start from instead of the sidecar's rows. kNoSuchTable when the table is not live.
   Result<std::shared_ptr<const TableView>> project(TableId table,
                                                    std::shared_ptr<const TableView> previous,
                                                    pg::Deadline deadline);
@@ -84,8 +85,9 @@ class Projector {
   ProjectionCounters counters_;
 };
 
-// Published timestamps are this much earlier than DuckLake's, and strictly rising: DuckDB's iceberg extension shows a
-// transaction only what is not newer than its own start by the client's clock (see ARCHITECTURE.md, "Time").
+// Published timestamps are this much earlier than DuckLake's, and strictly rising: DuckDB's iceberg
+// extension shows a transaction only what is not newer than its own start by the client's clock
+// (see ARCHITECTURE.md, "Time").
 inline constexpr std::int64_t kTimestampLeadMs = 1000;
 // Rounded up before the lead is taken off, so that it is never earlier by more than the lead.
 inline std::int64_t published_ms(std::int64_t time_micros) {

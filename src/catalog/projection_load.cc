@@ -23,10 +23,12 @@ ProjectionRun::ProjectionRun(Projector& owner, pg::Connection& connection, Table
       unique_(random_name()) {}
 
 Result<std::shared_ptr<const TableView>> ProjectionRun::run() {
-  // Its own transactions: the index must reach a snapshot before the view of the database below is taken.
+  // Its own transactions: the index must reach a snapshot before the view of the database below is
+  // taken.
   DIL_TRY(SnapshotId indexed, store::catch_up_change_index(connection_, owner_.lake_));
   (void)indexed;
-  pg::Transaction transaction(connection_, {pg::Isolation::kRepeatableRead, pg::Access::kReadWrite});
+  pg::Transaction transaction(connection_,
+                              {pg::Isolation::kRepeatableRead, pg::Access::kReadWrite});
   DIL_TRY(pg::Connection * begun, transaction.begun());
   (void)begun;
   DIL_CHECK_OK(load());

@@ -69,13 +69,15 @@ Status ProjectionRun::publish() {
   return store::forget_gone(connection_, owner_.lake_, table_, gone);
 }
 
-// A version's name is taken with "only if absent": neither a file that an earlier process left behind without
-// publishing it, nor one of a dropped table in the same folder, is ever written over.
+// A version's name is taken with "only if absent": neither a file that an earlier process left
+// behind without publishing it, nor one of a dropped table in the same folder, is ever written
+// over.
 Result<std::string> ProjectionRun::write_metadata() {
   const std::string json = metadata_document(state_, SnapshotsMode::kAll, std::nullopt);
   for (int attempt = 0; attempt < kMaxVersionTries; ++attempt) {
     ++state_.stored.version;
-    const std::string uri = fmt::format("{}v{}.metadata.json", places_.metadata, state_.stored.version);
+    const std::string uri =
+        fmt::format("{}v{}.metadata.json", places_.metadata, state_.stored.version);
     DIL_TRY(std::string key, owner_.objects_.key_of(uri));
     Status put = owner_.objects_.put(key, json, {"application/json", true});
     if (put.has_value()) {
@@ -94,14 +96,16 @@ Result<std::string> ProjectionRun::write_metadata() {
       }
     }
   }
-  return make_error(Code::kUnavailable, "no free metadata version was found under {}", places_.metadata);
+  return make_error(Code::kUnavailable, "no free metadata version was found under {}",
+                    places_.metadata);
 }
 
 // For readers without a catalog. It may be late, never ahead: nothing else is decided by it.
 void ProjectionRun::write_version_hint() {
   Result<std::string> key = owner_.objects_.key_of(places_.metadata + "version-hint.text");
   if (!key.has_value()) return;
-  (void)owner_.objects_.put(*key, std::to_string(state_.stored.version), {"text/plain", false}).has_value();
+  (void)owner_.objects_.put(*key, std::to_string(state_.stored.version), {"text/plain", false})
+      .has_value();
 }
 
 }  // namespace duckicelake::catalog

@@ -50,10 +50,13 @@ class ProjectionRun {
   Status plan_step(const ChainItem& item, const translate::TimelineStep& step,
                    const std::vector<ChainFile>& files);
   // Everything that is live at a snapshot, as a change from nothing.
-  Result<translate::SnapshotChange> full_change(std::int64_t snapshot, const std::vector<ChainFile>& files);
-  Result<translate::SnapshotChange> step_change(std::int64_t snapshot, const translate::TimelineStep& step,
+  Result<translate::SnapshotChange> full_change(std::int64_t snapshot,
                                                 const std::vector<ChainFile>& files);
-  // Published snapshots whose files DuckLake's cleanup removed: made anew from what DuckLake shows at them, or hidden.
+  Result<translate::SnapshotChange> step_change(std::int64_t snapshot,
+                                                const translate::TimelineStep& step,
+                                                const std::vector<ChainFile>& files);
+  // Published snapshots whose files DuckLake's cleanup removed: made anew from what DuckLake shows
+  // at them, or hidden.
   Status rebuild_gone();
   struct PendingDeletes {
     std::vector<FileDeletes> deletes;
@@ -83,17 +86,20 @@ class ProjectionRun {
   std::map<std::string, std::string> stored_properties_;
   ProjectionState state_;
   bool is_first_ = true;
-  std::string old_document_;               // to see whether the definition changed
-  std::vector<ChainItem> chain_;           // snapshots to publish
-  std::map<std::int64_t, ducklake::SnapshotRow> snapshot_rows_;  // of the chain, as far as they are alive
+  std::string old_document_;      // to see whether the definition changed
+  std::vector<ChainItem> chain_;  // snapshots to publish
+  std::map<std::int64_t, ducklake::SnapshotRow>
+      snapshot_rows_;  // of the chain, as far as they are alive
   std::vector<store::RetiredFile> retired_;
-  std::vector<std::int64_t> expired_;      // published, and expired since
-  std::vector<std::pair<std::int64_t, std::int32_t>> schema_points_;  // snapshot -> schema id from there on
+  std::vector<std::int64_t> expired_;  // published, and expired since
+  std::vector<std::pair<std::int64_t, std::int32_t>>
+      schema_points_;  // snapshot -> schema id from there on
   translate::SpecHistory specs_;
   std::vector<objstore::PutObject> objects_;  // waiting to be stored
   std::size_t object_bytes_ = 0;
-  std::map<std::int64_t, std::vector<std::int64_t>> deletes_before_;  // by file key: hidden at the step before
-  std::vector<std::int64_t> changed_;      // snapshots whose record is new or differs
+  std::map<std::int64_t, std::vector<std::int64_t>>
+      deletes_before_;                 // by file key: hidden at the step before
+  std::vector<std::int64_t> changed_;  // snapshots whose record is new or differs
   bool is_changed_ = false;
 };
 

@@ -9,8 +9,8 @@ namespace {
 constexpr std::string_view kFormatVersionProperty = "format-version";
 constexpr std::string_view kNameMappingProperty = "schema.name-mapping.default";
 
-// What DuckLake's own maintenance and ours take care of; a client's collector would remove files that only DuckLake
-// or hidden snapshots refer to.
+// What DuckLake's own maintenance and ours take care of; a client's collector would remove files
+// that only DuckLake or hidden snapshots refer to.
 constexpr std::string_view kGcProperty = "gc.enabled";
 constexpr std::string_view kHiddenColumnsProperty = "duckicelake.hidden-columns";
 
@@ -50,7 +50,8 @@ std::int32_t ProjectionRun::register_schema(iceberg::Schema schema) {
 }
 
 std::int32_t ProjectionRun::schema_id_at(std::int64_t snapshot) const {
-  std::int32_t id = schema_points_.empty() ? state_.document.current_schema_id : schema_points_[0].second;
+  std::int32_t id =
+      schema_points_.empty() ? state_.document.current_schema_id : schema_points_[0].second;
   for (const auto& [from, schema_id] : schema_points_) {
     if (from <= snapshot) id = schema_id;
   }
@@ -79,13 +80,14 @@ Status ProjectionRun::build_schemas() {
     needs_v3 = needs_v3 || built.needs_v3;
     if (built.schema.fields.empty()) {
       if (point != head_.snapshot) continue;
-      return make_error(Code::kUnsupported, "none of the table's columns can be shown to Iceberg readers ({})",
+      return make_error(Code::kUnsupported,
+                        "none of the table's columns can be shown to Iceberg readers ({})",
                         hidden_columns_text(built.hidden));
     }
     hidden = std::move(built.hidden);
     const std::int32_t id = register_schema(std::move(built.schema));
-    // A schema that changed without a snapshot of DuckLake's (a column came out of hiding) holds from the next
-    // snapshot on as well as for the table as a whole.
+    // A schema that changed without a snapshot of DuckLake's (a column came out of hiding) holds
+    // from the next snapshot on as well as for the table as a whole.
     schema_points_.emplace_back(point.value, id);
     state_.document.current_schema_id = id;
   }
@@ -110,12 +112,14 @@ Status ProjectionRun::build_properties(const std::vector<translate::HiddenColumn
   }
   properties.emplace(kGcProperty, "false");
   if (definition_.comment) properties["comment"] = *definition_.comment;
-  if (!hidden.empty()) properties[std::string(kHiddenColumnsProperty)] = hidden_columns_text(hidden);
+  if (!hidden.empty())
+    properties[std::string(kHiddenColumnsProperty)] = hidden_columns_text(hidden);
   if (!definition_.name_mappings.empty()) {
     const iceberg::TableMetadata& document = state_.document;
-    const auto current = std::find_if(
-        document.schemas.begin(), document.schemas.end(),
-        [&](const iceberg::Schema& schema) { return schema.schema_id == document.current_schema_id; });
+    const auto current = std::find_if(document.schemas.begin(), document.schemas.end(),
+                                      [&](const iceberg::Schema& schema) {
+                                        return schema.schema_id == document.current_schema_id;
+                                      });
     DIL_TRY(std::string mapping, translate::name_mapping_json(*current, definition_.name_mappings));
     properties[std::string(kNameMappingProperty)] = std::move(mapping);
   }
@@ -125,9 +129,10 @@ Status ProjectionRun::build_properties(const std::vector<translate::HiddenColumn
 
 Status ProjectionRun::build_specs() {
   iceberg::TableMetadata& document = state_.document;
-  const auto current = std::find_if(
-      document.schemas.begin(), document.schemas.end(),
-      [&](const iceberg::Schema& schema) { return schema.schema_id == document.current_schema_id; });
+  const auto current = std::find_if(document.schemas.begin(), document.schemas.end(),
+                                    [&](const iceberg::Schema& schema) {
+                                      return schema.schema_id == document.current_schema_id;
+                                    });
   if (document.partition_specs.empty()) document.partition_specs.push_back({});
   if (document.sort_orders.empty()) document.sort_orders.push_back({});
   translate::SpecHistory known;

@@ -11,13 +11,14 @@ constexpr std::size_t kFlushObjects = 64;
 constexpr std::size_t kFlushBytes = std::size_t{32} << 20;
 constexpr std::size_t kMaxManifestBytes = std::size_t{256} << 20;
 constexpr std::size_t kMaxManifestEntries = 1'000'000;
-// How many published snapshots one projection makes anew after their files were cleaned up; older ones are hidden.
+// How many published snapshots one projection makes anew after their files were cleaned up; older
+// ones are hidden.
 constexpr std::size_t kMaxRebuilt = 100;
 
 }  // namespace
 
-// Snapshots that DuckLake expired before anybody saw them are left out; what they did falls to the next one. The
-// newest one stays whatever happened to it: its rows are those of now.
+// Snapshots that DuckLake expired before anybody saw them are left out; what they did falls to the
+// next one. The newest one stays whatever happened to it: its rows are those of now.
 Status ProjectionRun::drop_expired_from_chain() {
   std::vector<std::int64_t> ids;
   for (const ChainItem& item : chain_) ids.push_back(item.id);
@@ -100,9 +101,11 @@ Status ProjectionRun::plan_step(const ChainItem& item, const translate::Timeline
     change.timestamp_ms = std::max(change.timestamp_ms, state_.snapshots.back().timestamp_ms + 1);
   }
   if (!row.author.empty()) change.summary_extra["ducklake.author"] = row.author;
-  if (!row.commit_message.empty()) change.summary_extra["ducklake.commit-message"] = row.commit_message;
+  if (!row.commit_message.empty())
+    change.summary_extra["ducklake.commit-message"] = row.commit_message;
 
-  std::set<std::int64_t> inlined(state_.stored.inlined_keys.begin(), state_.stored.inlined_keys.end());
+  std::set<std::int64_t> inlined(state_.stored.inlined_keys.begin(),
+                                 state_.stored.inlined_keys.end());
   for (const translate::RemovedFile& file : change.removed) inlined.erase(file.key);
   for (const translate::AddedFile& file : change.added) {
     if (file.key < 0) inlined.insert(file.key);
@@ -138,8 +141,8 @@ Result<translate::SnapshotChange> ProjectionRun::step_change(std::int64_t snapsh
   change.snapshot_id = snapshot;
   for (std::size_t i : step.added) {
     const ChainFile& file = files[i];
-    change.added.push_back(
-        {file.time.key, file.entry.spec_id, file.data_sequence_number, file.entry.file, std::nullopt});
+    change.added.push_back({file.time.key, file.entry.spec_id, file.data_sequence_number,
+                            file.entry.file, std::nullopt});
   }
   for (std::size_t i : step.removed) {
     change.removed.push_back({files[i].time.key, files[i].entry.file.file_path});
@@ -153,7 +156,8 @@ Result<translate::SnapshotChange> ProjectionRun::step_change(std::int64_t snapsh
     if (now == before) continue;
     before = now;
     if (now.empty()) {
-      change.deletes.push_back({file.time.key, file.entry.file.file_path, file.entry.spec_id, {}, {}});
+      change.deletes.push_back(
+          {file.time.key, file.entry.file.file_path, file.entry.spec_id, {}, {}});
     } else {
       pending.deletes.push_back({file.entry.file.file_path, std::move(now)});
       pending.files.push_back(&file);
@@ -184,7 +188,8 @@ Result<translate::SnapshotChange> ProjectionRun::full_change(std::int64_t snapsh
   return change;
 }
 
-Status ProjectionRun::write_delete_changes(PendingDeletes pending, translate::SnapshotChange& change) {
+Status ProjectionRun::write_delete_changes(PendingDeletes pending,
+                                           translate::SnapshotChange& change) {
   if (pending.deletes.empty()) return {};
   DeleteTarget target;
   target.format_version = state_.document.format_version;
@@ -211,7 +216,8 @@ Status ProjectionRun::rebuild_gone() {
   std::vector<std::int64_t> affected;
   for (const SnapshotRecord& record : state_.snapshots) {
     const bool is_new = std::find(changed_.begin(), changed_.end(), record.id) != changed_.end();
-    const bool is_expired = std::find(expired_.begin(), expired_.end(), record.id) != expired_.end();
+    const bool is_expired =
+        std::find(expired_.begin(), expired_.end(), record.id) != expired_.end();
     if (is_new || is_expired) continue;
     for (const store::RetiredFile* file : gone) {
       if (file->begin.value <= record.id && (!file->end || record.id < file->end->value)) {

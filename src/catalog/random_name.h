@@ -5,7 +5,8 @@
 
 namespace duckicelake::catalog {
 
-// 16 random hex digits for object names: no two attempts of any two processes write the same object.
+// 16 random hex digits for object names: no two attempts of any two processes write the same
+// object.
 std::string random_name();
 
 }  // namespace duckicelake::catalog

@@ -20,7 +20,9 @@ std::string display_name(const Levels& levels) {
   return out;
 }
 
-std::string display_name(const TableRef& table) { return display_name(table.levels) + "." + table.name; }
+std::string display_name(const TableRef& table) {
+  return display_name(table.levels) + "." + table.name;
+}
 
 // Levels and names may hold any character but NUL and 0x1F, which the routes take as a separator.
 std::string cache_key(const TableRef& table) {
@@ -45,7 +47,8 @@ struct Service::Impl {
         pool(pool_in),
         engine(engine_in),
         probe(pool_in, lake, std::move(post)),
-        projector({config_in.default_format_version, 200'000}, lake, pool_in, objects_in, engine_in),
+        projector({config_in.default_format_version, 200'000}, lake, pool_in, objects_in,
+                  engine_in),
         cache(config_in.max_cached_tables) {}
 
   pg::Deadline deadline() const { return pg::deadline_after(config.request_timeout); }
@@ -58,10 +61,13 @@ struct Service::Impl {
     return {};
   }
 
-  Result<store::NamespaceRow> require_namespace(pg::Connection& connection, const Levels& levels) const {
-    DIL_TRY(std::optional<store::NamespaceRow> row, store::find_namespace(connection, lake, levels));
+  Result<store::NamespaceRow> require_namespace(pg::Connection& connection,
+                                                const Levels& levels) const {
+    DIL_TRY(std::optional<store::NamespaceRow> row,
+            store::find_namespace(connection, lake, levels));
     if (!row) {
-      return make_error(Code::kNoSuchNamespace, "Namespace does not exist: {}", display_name(levels));
+      return make_error(Code::kNoSuchNamespace, "Namespace does not exist: {}",
+                        display_name(levels));
     }
     return std::move(*row);
   }
@@ -69,7 +75,8 @@ struct Service::Impl {
   // The table's id and the head at which its name was looked up.
   Result<TableCache::Named> resolve(pg::Connection& connection, const TableRef& table,
                                     SnapshotId looked_up_at) {
-    DIL_TRY(std::optional<store::NamespaceRow> ns, store::find_namespace(connection, lake, table.levels));
+    DIL_TRY(std::optional<store::NamespaceRow> ns,
+            store::find_namespace(connection, lake, table.levels));
     if (!ns || table.name.starts_with("__mask_")) return no_such_table(table);
     DIL_TRY(std::optional<store::TableName> found,
             store::find_table(connection, lake, ns->schema_id, table.name));
@@ -80,11 +87,13 @@ struct Service::Impl {
   }
 
   bool is_current(const TableView& view, const HeadProbe::Fresh& fresh) const {
-    return view.revision() == fresh.head.revision && view.through() >= probe.last_change(view.table_id()) &&
+    return view.revision() == fresh.head.revision &&
+           view.through() >= probe.last_change(view.table_id()) &&
            view.through() <= fresh.head.snapshot;
   }
 
-  Result<std::shared_ptr<const TableView>> current_view(const TableRef& table, const Caller& caller) {
+  Result<std::shared_ptr<const TableView>> current_view(const TableRef& table,
+                                                        const Caller& caller) {
     const pg::Deadline until = deadline();
     DIL_TRY(HeadProbe::Fresh fresh, probe.await_blocking(until));
     TableCache::Named named;
@@ -115,7 +124,8 @@ struct Service::Impl {
     return view;
   }
 
-  Result<std::shared_ptr<const TableView>> view_under_latch(TableId table, const HeadProbe::Fresh& fresh,
+  Result<std::shared_ptr<const TableView>> view_under_latch(TableId table,
+                                                            const HeadProbe::Fresh& fresh,
                                                             pg::Deadline until) {
     std::shared_ptr<const TableView> known = cache.find(table);
     if (known && is_current(*known, fresh)) {
@@ -123,7 +133,8 @@ struct Service::Impl {
       return known;
     }
     ++misses;
-    DIL_TRY(std::shared_ptr<const TableView> view, projector.project(table, std::move(known), until));
+    DIL_TRY(std::shared_ptr<const TableView> view,
+            projector.project(table, std::move(known), until));
     cache.insert(view);
     return view;
   }
@@ -159,7 +170,8 @@ struct Service::Impl {
 
 Service::Service(Config config, store::Lake lake, pg::Pool& pool, objstore::ObjectStore& objects,
                  DataEngine& engine, HeadProbe::Post post)
-    : impl_(std::make_unique<Impl>(config, std::move(lake), pool, objects, engine, std::move(post))) {}
+    : impl_(std::make_unique<Impl>(config, std::move(lake), pool, objects, engine,
+                                   std::move(post))) {}
 
 Service::~Service() = default;
 
@@ -185,7 +197,8 @@ Result<std::vector<Levels>> Service::list_namespaces(const Caller& caller,
     if (out.empty() || out.back() != row.levels) out.push_back(std::move(row.levels));
   }
   if (!parent_exists) {
-    return make_error(Code::kNoSuchNamespace, "Namespace does not exist: {}", display_name(*parent));
+    return make_error(Code::kNoSuchNamespace, "Namespace does not exist: {}",
+                      display_name(*parent));
   }
   return out;
 }

@@ -33,13 +33,13 @@ struct LoadTableRequest {
   std::optional<std::int64_t> pinned_snapshot;  // current-snapshot-id and refs.main point at it
 };
 
-// What is the same for every caller of a table's current state. Immutable and shared; the caller's own part
-// (config, credentials, restrictions) is composed around it.
+// What is the same for every caller of a table's current state. Immutable and shared; the caller's
+// own part (config, credentials, restrictions) is composed around it.
 struct TableAnswer {
   TableId table_id;
-  std::string metadata_location;                  // a durable object
-  std::shared_ptr<const std::string> metadata;    // the metadata JSON object
-  std::string version_tag;                        // differs whenever `metadata` differs; part of the ETag
+  std::string metadata_location;                // a durable object
+  std::shared_ptr<const std::string> metadata;  // the metadata JSON object
+  std::string version_tag;  // differs whenever `metadata` differs; part of the ETag
 };
 
 struct ViewAnswer {
@@ -56,22 +56,24 @@ struct ServiceCounters {
   std::uint64_t cache_hits = 0;
   std::uint64_t cache_misses = 0;
   std::uint64_t cache_entries = 0;
-  std::uint64_t projections = 0;          // that wrote a new metadata version
+  std::uint64_t projections = 0;  // that wrote a new metadata version
   std::uint64_t projection_failures = 0;
   std::uint64_t manifests_written = 0;
   std::uint64_t manifest_lists_written = 0;
   std::uint64_t metadata_files_written = 0;
   std::uint64_t delete_files_written = 0;
   std::uint64_t inlined_files_written = 0;
-  std::uint64_t rows_read = 0;            // PostgreSQL rows of projections
+  std::uint64_t rows_read = 0;  // PostgreSQL rows of projections
   double projection_seconds = 0;
 };
 
-// The use cases of one catalog for readers. Thread-safe. Calls block (PostgreSQL, object store, engine) unless said
-// otherwise, so they belong on worker threads. Every call passes `authorize` first.
+// The use cases of one catalog for readers. Thread-safe. Calls block (PostgreSQL, object store,
+// engine) unless said otherwise, so they belong on worker threads. Every call passes `authorize`
+// first.
 //
-// Errors: kNoSuchNamespace, kNoSuchTable, kNoSuchView; kUnsupported for a table that cannot be served (the message
-// says why); kUnavailable and kDeadlineExceeded when PostgreSQL or the object store is away.
+// Errors: kNoSuchNamespace, kNoSuchTable, kNoSuchView; kUnsupported for a table that cannot be
+// served (the message says why); kUnavailable and kDeadlineExceeded when PostgreSQL or the object
+// store is away.
 class Service {
  public:
   struct Config {
@@ -90,19 +92,25 @@ class Service {
   const std::string& catalog_id() const;
   HeadProbe& probe();
 
-  // Direct children of `parent`, or the top level without one. The namespaces of several levels whose upper levels
-  // are no schemas of their own appear as their first level. kNoSuchNamespace when `parent` is neither a namespace
-  // nor a prefix of one.
-  Result<std::vector<Levels>> list_namespaces(const Caller& caller, const std::optional<Levels>& parent);
+  // Direct children of `parent`, or the top level without one. The namespaces of several levels
+  // whose upper levels are no schemas of their own appear as their first level. kNoSuchNamespace
+  // when `parent` is neither a namespace nor a prefix of one.
+  Result<std::vector<Levels>> list_namespaces(const Caller& caller,
+                                              const std::optional<Levels>& parent);
   // Properties are empty so far but for what DuckLake knows.
-  Result<std::map<std::string, std::string>> load_namespace(const Caller& caller, const Levels& levels);
+  Result<std::map<std::string, std::string>> load_namespace(const Caller& caller,
+                                                            const Levels& levels);
 
-  Result<Page> list_tables(const Caller& caller, const Levels& levels, const store::PageRequest& page);
-  Result<Page> list_views(const Caller& caller, const Levels& levels, const store::PageRequest& page);
+  Result<Page> list_tables(const Caller& caller, const Levels& levels,
+                           const store::PageRequest& page);
+  Result<Page> list_views(const Caller& caller, const Levels& levels,
+                          const store::PageRequest& page);
 
-  // Does not block: a cached answer that `fresh` proves to be current, or nullptr (then call load_table). Meant for
-  // the I/O thread, in the probe's callback. Only requests without a pinned snapshot can hit.
-  std::shared_ptr<const TableAnswer> cached_table(const Caller& caller, const LoadTableRequest& request,
+  // Does not block: a cached answer that `fresh` proves to be current, or nullptr (then call
+  // load_table). Meant for the I/O thread, in the probe's callback. Only requests without a pinned
+  // snapshot can hit.
+  std::shared_ptr<const TableAnswer> cached_table(const Caller& caller,
+                                                  const LoadTableRequest& request,
                                                   const HeadProbe::Fresh& fresh);
   Result<std::shared_ptr<const TableAnswer>> load_table(const Caller& caller,
                                                         const LoadTableRequest& request);

@@ -16,9 +16,9 @@
 
 namespace duckicelake::catalog {
 
-// Published views of tables by id, and ids of tables by name, each with the head up to which it is known to be right.
-// Nothing here decides that it is still right: the caller holds a head that was read after its request came.
-// Bounded (least recently used first out) and thread-safe.
+// Published views of tables by id, and ids of tables by name, each with the head up to which it is
+// known to be right. Nothing here decides that it is still right: the caller holds a head that was
+// read after its request came. Bounded (least recently used first out) and thread-safe.
 class TableCache {
  public:
   explicit TableCache(std::size_t capacity) : capacity_(capacity) {}
@@ -47,8 +47,8 @@ class TableCache {
   std::unordered_map<TableId, Order::iterator> views_;
 };
 
-// Lets one thread at a time work on a table; the others wait for it and look again. Saves database connections and
-// double work inside a process; between processes the projection's own lock serves.
+// Lets one thread at a time work on a table; the others wait for it and look again. Saves database
+// connections and double work inside a process; between processes the projection's own lock serves.
 class TableLatch {
  public:
   // false: the deadline passed.

@@ -9,7 +9,8 @@ Result<TablePlaces> places_of(const store::Lake& lake, const ducklake::TableRow&
   while (base.ends_with('/')) base.pop_back();
   if (base.size() <= kScheme.size() || base.find('/', kScheme.size()) == std::string::npos) {
     return make_error(Code::kUnsupported,
-                      "the lake's DATA_PATH \"{}\" is the root of its bucket; a prefix is needed, so that files for "
+                      "the lake's DATA_PATH \"{}\" is the root of its bucket; a prefix is needed, "
+                      "so that files for "
                       "Iceberg readers can lie beside it",
                       lake.data_path);
   }

@@ -12,15 +12,15 @@ constexpr std::size_t kMaxHeadManifests = 1'000'000;
 constexpr std::size_t kTotals = 6;
 
 std::shared_ptr<const TableAnswer> make_answer(TableId table, const ProjectionState& state,
-                                               SnapshotsMode mode, std::optional<std::int64_t> pinned) {
+                                               SnapshotsMode mode,
+                                               std::optional<std::int64_t> pinned) {
   auto answer = std::make_shared<TableAnswer>();
   answer->table_id = table;
   answer->metadata_location = state.stored.metadata_location;
   answer->metadata = std::make_shared<const std::string>(metadata_document(state, mode, pinned));
-  answer->version_tag =
-      fmt::format("{}-{}-{}{}", state.document.table_uuid, state.stored.version,
-                  mode == SnapshotsMode::kAll ? "all" : "refs",
-                  pinned ? fmt::format("-at{}", *pinned) : std::string());
+  answer->version_tag = fmt::format("{}-{}-{}{}", state.document.table_uuid, state.stored.version,
+                                    mode == SnapshotsMode::kAll ? "all" : "refs",
+                                    pinned ? fmt::format("-at{}", *pinned) : std::string());
   return answer;
 }
 
@@ -45,13 +45,15 @@ std::shared_ptr<const TableAnswer> TableView::answer(SnapshotsMode mode) const {
 
 Result<std::shared_ptr<const TableAnswer>> TableView::pinned_answer(SnapshotsMode mode,
                                                                     std::int64_t snapshot) const {
-  const bool known = std::any_of(state_.snapshots.begin(), state_.snapshots.end(),
-                                 [&](const SnapshotRecord& record) { return record.id == snapshot; });
+  const bool known =
+      std::any_of(state_.snapshots.begin(), state_.snapshots.end(),
+                  [&](const SnapshotRecord& record) { return record.id == snapshot; });
   if (!known) return invalid_argument("the table has no snapshot {}", snapshot);
   return make_answer(table_, state_, mode, snapshot);
 }
 
-std::shared_ptr<const TableView> TableView::seen_at(SnapshotId through, std::int64_t revision) const {
+std::shared_ptr<const TableView> TableView::seen_at(SnapshotId through,
+                                                    std::int64_t revision) const {
   auto copy = std::make_shared<TableView>(*this);
   copy->through_ = through;
   copy->revision_ = revision;
@@ -61,10 +63,10 @@ std::shared_ptr<const TableView> TableView::seen_at(SnapshotId through, std::int
 std::string metadata_document(const ProjectionState& state, SnapshotsMode mode,
                               std::optional<std::int64_t> pinned) {
   iceberg::TableMetadata frame = state.document;
-  const std::optional<std::int64_t> main =
-      pinned                    ? pinned
-      : state.snapshots.empty() ? std::nullopt
-                                : std::optional(state.snapshots.back().id);
+  const std::optional<std::int64_t> main = pinned ? pinned
+                                           : state.snapshots.empty()
+                                               ? std::nullopt
+                                               : std::optional(state.snapshots.back().id);
   if (main) {
     frame.current_snapshot_id = main;
     frame.refs["main"] = iceberg::SnapshotRef{*main, iceberg::RefType::kBranch, {}, {}, {}};
@@ -74,8 +76,8 @@ std::string metadata_document(const ProjectionState& state, SnapshotsMode mode,
   };
   std::size_t size = 0;
   for (const SnapshotRecord& record : state.snapshots) {
-    // The log tells which snapshot was current when: all of them for lists in full, and for a table without its
-    // history only what it lists, so that every id in it can be found.
+    // The log tells which snapshot was current when: all of them for lists in full, and for a table
+    // without its history only what it lists, so that every id in it can be found.
     if (is_listed(record) && (!pinned || record.id <= *pinned)) {
       frame.snapshot_log.push_back({record.timestamp_ms, record.id});
     }
@@ -123,7 +125,8 @@ Result<ProjectionState> decode_state(store::TableState stored,
   state.snapshots.reserve(snapshots.size());
   for (store::PublishedSnapshot& snapshot : snapshots) {
     DIL_TRY(iceberg::Snapshot parsed, iceberg::snapshot_from_json(snapshot.document));
-    state.snapshots.push_back({parsed.snapshot_id, parsed.timestamp_ms, std::move(snapshot.document)});
+    state.snapshots.push_back(
+        {parsed.snapshot_id, parsed.timestamp_ms, std::move(snapshot.document)});
   }
   state.stored = std::move(stored);
   return state;
@@ -144,8 +147,8 @@ Status encode_state(ProjectionState& state) {
   if (header.format_version >= 3) header.first_row_id = state.head.next_row_id;
   DIL_TRY(state.stored.manifests, manifest::encode_manifest_list(header, files));
   const translate::Totals& t = state.head.totals;
-  state.stored.totals = {t.data_files,      t.records,         t.files_size, t.delete_files,
-                         t.position_deletes, state.head.next_row_id};
+  state.stored.totals = {t.data_files,   t.records,          t.files_size,
+                         t.delete_files, t.position_deletes, state.head.next_row_id};
   return {};
 }
 

@@ -24,14 +24,14 @@ struct SnapshotRecord {
 
 // All that the next projection of a table starts from. Immutable once published.
 struct ProjectionState {
-  store::TableState stored;         // as in the sidecar
-  iceberg::TableMetadata document;  // without snapshots, log, refs and current snapshot
+  store::TableState stored;               // as in the sidecar
+  iceberg::TableMetadata document;        // without snapshots, log, refs and current snapshot
   std::vector<SnapshotRecord> snapshots;  // ascending
   translate::HeadState head;
 };
 
-// A table as published: the answers to loads, and the state behind them. Immutable but for the answers that are
-// made on first need. Shared by all requests.
+// A table as published: the answers to loads, and the state behind them. Immutable but for the
+// answers that are made on first need. Shared by all requests.
 class TableView {
  public:
   TableView(TableId table, ProjectionState state);
@@ -44,7 +44,8 @@ class TableView {
 
   std::shared_ptr<const TableAnswer> answer(SnapshotsMode mode) const;
   // kInvalidArgument when the table has no such snapshot.
-  Result<std::shared_ptr<const TableAnswer>> pinned_answer(SnapshotsMode mode, std::int64_t snapshot) const;
+  Result<std::shared_ptr<const TableAnswer>> pinned_answer(SnapshotsMode mode,
+                                                           std::int64_t snapshot) const;
 
   // The same view, proved to be current at a later head.
   std::shared_ptr<const TableView> seen_at(SnapshotId through, std::int64_t revision) const;
@@ -63,7 +64,8 @@ class TableView {
   std::int64_t revision_ = 0;
 };
 
-// The metadata document of a state. `only_refs` leaves out snapshots that no ref names; `pinned` moves main.
+// The metadata document of a state. `only_refs` leaves out snapshots that no ref names; `pinned`
+// moves main.
 std::string metadata_document(const ProjectionState& state, SnapshotsMode mode,
                               std::optional<std::int64_t> pinned);
 

@@ -43,7 +43,8 @@ Type iceberg_type(const std::string& duckdb_type) {
 // DuckLake stores the names of a view's tables with a placeholder for the catalog in front of them.
 std::string without_placeholder(std::string sql) {
   constexpr std::string_view kPlaceholder = "{DUCKLAKE_CATALOG}.";
-  for (std::size_t at = sql.find(kPlaceholder); at != std::string::npos; at = sql.find(kPlaceholder, at)) {
+  for (std::size_t at = sql.find(kPlaceholder); at != std::string::npos;
+       at = sql.find(kPlaceholder, at)) {
     sql.erase(at, kPlaceholder.size());
   }
   return sql;

@@ -10,9 +10,10 @@
 
 namespace duckicelake::catalog {
 
-// The Iceberg view metadata (view-spec.md) of a view that DuckDB made: one version with one representation in its
-// dialect. `columns` are those that the view's query binds to, possibly none when it does not bind; columns of types
-// without an Iceberg form are strings in the schema, for the view's SQL decides what is read, not the schema.
+// The Iceberg view metadata (view-spec.md) of a view that DuckDB made: one version with one
+// representation in its dialect. `columns` are those that the view's query binds to, possibly none
+// when it does not bind; columns of types without an Iceberg form are strings in the schema, for
+// the view's SQL decides what is read, not the schema.
 std::string view_document(const store::NamespaceRow& ns, const store::ViewRow& view,
                           const std::string& location,
                           const std::vector<DataEngine::ViewColumn>& columns);

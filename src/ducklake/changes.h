@@ -13,13 +13,24 @@ namespace duckicelake::ducklake {
 
 // The words of ducklake_snapshot_changes.changes_made.
 enum class ChangeKind : std::uint8_t {
-  kCreatedSchema, kDroppedSchema,
-  kCreatedTable, kDroppedTable, kAlteredTable,
-  kCreatedView, kDroppedView, kAlteredView,
-  kCreatedMacro, kDroppedMacro,
-  kInsertedIntoTable, kDeletedFromTable,
-  kInlinedInsert, kInlinedDelete, kInlineFlush,
-  kMergeAdjacent, kRewriteDelete, kCompactedTable,
+  kCreatedSchema,
+  kDroppedSchema,
+  kCreatedTable,
+  kDroppedTable,
+  kAlteredTable,
+  kCreatedView,
+  kDroppedView,
+  kAlteredView,
+  kCreatedMacro,
+  kDroppedMacro,
+  kInsertedIntoTable,
+  kDeletedFromTable,
+  kInlinedInsert,
+  kInlinedDelete,
+  kInlineFlush,
+  kMergeAdjacent,
+  kRewriteDelete,
+  kCompactedTable,
   kOther,  // a word that this version does not know
 };
 
@@ -29,14 +40,20 @@ struct Change {
   std::string schema_name;  // created_schema, and the first part of created_table / created_view
   std::string name;         // the second part of created_table / created_view / created_*_macro
 
-  // The words after which a table's rows or files differ: such a snapshot is one of the table's Iceberg history.
-  bool touches_data() const { return kind >= ChangeKind::kInsertedIntoTable && kind < ChangeKind::kOther; }
+  // The words after which a table's rows or files differ: such a snapshot is one of the table's
+  // Iceberg history.
+  bool touches_data() const {
+    return kind >= ChangeKind::kInsertedIntoTable && kind < ChangeKind::kOther;
+  }
   // Rows stay the same, files do not.
-  bool is_compaction() const { return kind >= ChangeKind::kInlineFlush && kind < ChangeKind::kOther; }
+  bool is_compaction() const {
+    return kind >= ChangeKind::kInlineFlush && kind < ChangeKind::kOther;
+  }
 };
 
-// Parses the comma-separated words; names are double-quoted with "" for a quote. An empty text has no changes.
-// kCorruptData on a text that does not follow the grammar; unknown words come back as kOther.
+// Parses the comma-separated words; names are double-quoted with "" for a quote. An empty text has
+// no changes. kCorruptData on a text that does not follow the grammar; unknown words come back as
+// kOther.
 Result<std::vector<Change>> parse_changes(std::string_view text);
 
 }  // namespace duckicelake::ducklake

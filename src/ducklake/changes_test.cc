@@ -17,7 +17,8 @@ TEST(Changes, ReadsEveryWordWithItsId) {
 }
 
 TEST(Changes, KeepsNamesThatLookLikeWords) {
-  auto changes = parse_changes("created_table:\"s\".\"x,inserted_into_table:5\"\"\",altered_table:3");
+  auto changes =
+      parse_changes("created_table:\"s\".\"x,inserted_into_table:5\"\"\",altered_table:3");
   ASSERT_TRUE(changes.has_value());
   ASSERT_EQ(changes->size(), 2U);
   EXPECT_EQ((*changes)[0].name, "x,inserted_into_table:5\"");
@@ -37,9 +38,10 @@ TEST(Changes, UnknownWordsAreKeptAsOther) {
 }
 
 TEST(Changes, RefusesTextOutsideTheGrammar) {
-  for (const char* text : {"inserted_into_table", "inserted_into_table:", "inserted_into_table:x",
-                           "created_table:\"s\".x", "created_table:\"s", "inserted_into_table:5,",
-                           "inserted_into_table:5;drop", "inserted_into_table:99999999999999999999"}) {
+  for (const char* text :
+       {"inserted_into_table", "inserted_into_table:", "inserted_into_table:x",
+        "created_table:\"s\".x", "created_table:\"s", "inserted_into_table:5,",
+        "inserted_into_table:5;drop", "inserted_into_table:99999999999999999999"}) {
     EXPECT_FALSE(parse_changes(text).has_value()) << text;
   }
 }

@@ -9,8 +9,8 @@
 
 #include "base/ids.h"
 
-// The rows of DuckLake's metadata tables as values (DuckLake specification 1.0, "Tables"). A row is live at
-// snapshot s when begin_snapshot <= s and (end_snapshot is absent or end_snapshot > s).
+// The rows of DuckLake's metadata tables as values (DuckLake specification 1.0, "Tables"). A row is
+// live at snapshot s when begin_snapshot <= s and (end_snapshot is absent or end_snapshot > s).
 namespace duckicelake::ducklake {
 
 struct Lifetime {
@@ -25,7 +25,7 @@ struct SnapshotRow {
   SnapshotId id;
   std::int64_t time_micros = 0;  // since the Unix epoch, UTC
   std::int64_t next_file_id = 0;
-  std::string changes_made;      // empty when NULL
+  std::string changes_made;  // empty when NULL
   std::string author;
   std::string commit_message;
 };
@@ -37,7 +37,7 @@ struct TableRow {
   SchemaId schema_id;
   std::string schema_name;
   std::string name;
-  std::string path;         // the table's folder as an absolute URI ending in '/'
+  std::string path;  // the table's folder as an absolute URI ending in '/'
 };
 
 struct ColumnRow {
@@ -106,7 +106,8 @@ struct DataFileRow {
   std::optional<std::int64_t> row_id_start;
   std::optional<std::int64_t> partition_id;
   std::optional<std::int64_t> mapping_id;
-  // Set when rows of several snapshots are in one file: rows of snapshots above s are not visible at s.
+  // Set when rows of several snapshots are in one file: rows of snapshots above s are not visible
+  // at s.
   std::optional<SnapshotId> partial_max;
   bool is_encrypted = false;
   std::vector<ColumnStats> stats;
@@ -117,14 +118,15 @@ struct DeleteFileRow {
   DeleteFileId id;
   DataFileId data_file_id;
   Lifetime life;
-  std::string path;  // absolute URI
+  std::string path;    // absolute URI
   std::string format;  // "parquet" | "puffin" (a bare deletion-vector blob)
   std::int64_t delete_count = 0;
   std::int64_t file_size_bytes = 0;
   std::optional<SnapshotId> partial_max;
 };
 
-// A row of ducklake_inlined_delete_<table>: the row at `position` of a data file, deleted at `begin`.
+// A row of ducklake_inlined_delete_<table>: the row at `position` of a data file, deleted at
+// `begin`.
 struct InlinedDelete {
   DataFileId data_file_id;
   std::int64_t position = 0;
@@ -154,7 +156,8 @@ struct NameMappingRow {
 struct TableStats {
   std::int64_t record_count = 0;
   std::int64_t next_row_id = 0;
-  std::map<std::int32_t, std::optional<std::string>> max_values;  // by column id; only where a row exists
+  std::map<std::int32_t, std::optional<std::string>>
+      max_values;  // by column id; only where a row exists
 };
 
 }  // namespace duckicelake::ducklake

@@ -13,13 +13,14 @@
 #define DIL_DUCKDB_FUNCTIONS(X)                                                                    \
   X(library_version)                                                                               \
   X(create_config)                                                                                 \
-  X(set_config) X(destroy_config) X(open_ext) X(close) X(connect) X(disconnect) X(interrupt) X(    \
-      free) X(query) X(prepare) X(prepare_error) X(destroy_prepare) X(bind_null) X(bind_boolean)   \
-      X(bind_int64) X(bind_varchar_length) X(execute_prepared) X(execute_prepared_streaming)       \
-          X(result_error) X(result_error_type) X(destroy_result) X(column_count) X(column_type)    \
-              X(fetch_chunk) X(destroy_data_chunk) X(data_chunk_get_size) X(data_chunk_get_vector) \
-                  X(vector_get_data) X(vector_get_validity) X(list_vector_get_child)               \
-                      X(struct_vector_get_child) X(create_logical_type) X(destroy_logical_type)    \
+  X(set_config)                                                                                    \
+  X(destroy_config) X(open_ext) X(close) X(connect) X(disconnect) X(interrupt) X(free) X(query)    \
+      X(prepare) X(prepare_error) X(destroy_prepare) X(bind_null) X(bind_boolean) X(bind_int64)    \
+          X(bind_varchar_length) X(execute_prepared) X(execute_prepared_streaming) X(result_error) \
+              X(result_error_type) X(destroy_result) X(column_count) X(column_type) X(fetch_chunk) \
+                  X(destroy_data_chunk) X(data_chunk_get_size) X(data_chunk_get_vector)            \
+                      X(vector_get_data) X(vector_get_validity) X(list_vector_get_child) X(        \
+                          struct_vector_get_child) X(create_logical_type) X(destroy_logical_type)  \
                           X(create_data_chunk) X(data_chunk_reset) X(data_chunk_set_size)          \
                               X(vector_size) X(vector_ensure_validity_writable)                    \
                                   X(validity_set_row_invalid) X(vector_assign_string_element_len)  \

@@ -77,24 +77,15 @@ Code classify_io(std::string_view message) {
 
 std::string_view short_reason(Code code) {
   switch (code) {
-    case Code::kNotFound:
-      return "the file does not exist";
-    case Code::kUnavailable:
-      return "a backend does not answer or memory ran out";
-    case Code::kDeadlineExceeded:
-      return "it took too long";
-    case Code::kCorruptData:
-      return "the content does not parse";
-    case Code::kCommitFailed:
-      return "another transaction was faster";
-    case Code::kAlreadyExists:
-      return "it exists already";
-    case Code::kUnsupported:
-      return "Parquet has no form for a value";
-    case Code::kInvalidArgument:
-      return "the statement does not bind";
-    default:
-      return "it failed";
+    case Code::kNotFound: return "the file does not exist";
+    case Code::kUnavailable: return "a backend does not answer or memory ran out";
+    case Code::kDeadlineExceeded: return "it took too long";
+    case Code::kCorruptData: return "the content does not parse";
+    case Code::kCommitFailed: return "another transaction was faster";
+    case Code::kAlreadyExists: return "it exists already";
+    case Code::kUnsupported: return "Parquet has no form for a value";
+    case Code::kInvalidArgument: return "the statement does not bind";
+    default: return "it failed";
   }
 }
 
@@ -102,24 +93,20 @@ std::string_view short_reason(Code code) {
 
 Code classify_duckdb_error(duckdb_error_type type, std::string_view message, Code fallback) {
   switch (type) {
-    case DUCKDB_ERROR_INTERRUPT:
-      return Code::kDeadlineExceeded;
-    case DUCKDB_ERROR_OUT_OF_MEMORY:
-      return Code::kUnavailable;
+    case DUCKDB_ERROR_INTERRUPT: return Code::kDeadlineExceeded;
+    case DUCKDB_ERROR_OUT_OF_MEMORY: return Code::kUnavailable;
     case DUCKDB_ERROR_TRANSACTION:
       return contains_any(message, kAway) ? Code::kUnavailable : Code::kCommitFailed;
     case DUCKDB_ERROR_HTTP:
     case DUCKDB_ERROR_IO:
     case DUCKDB_ERROR_NETWORK:
-    case DUCKDB_ERROR_CONNECTION:
-      return classify_io(message);
+    case DUCKDB_ERROR_CONNECTION: return classify_io(message);
     case DUCKDB_ERROR_CATALOG:
       return contains(message, "already exists!") ? Code::kAlreadyExists : fallback;
     case DUCKDB_ERROR_MISSING_EXTENSION:
     case DUCKDB_ERROR_AUTOLOAD:
     case DUCKDB_ERROR_FATAL:
-    case DUCKDB_ERROR_INTERNAL:
-      return Code::kInternal;
+    case DUCKDB_ERROR_INTERNAL: return Code::kInternal;
     default:
       if (contains_any(message, kRefused)) return Code::kInternal;
       if (contains_any(message, kLostRace)) return Code::kCommitFailed;

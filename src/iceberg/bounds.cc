@@ -15,12 +15,9 @@ char32_t decode_code_point(std::string_view bytes) {
     return static_cast<char32_t>(static_cast<unsigned char>(bytes[i]));
   };
   switch (bytes.size()) {
-    case 1:
-      return at(0);
-    case 2:
-      return (at(0) & 0x1F) << 6 | (at(1) & 0x3F);
-    case 3:
-      return (at(0) & 0x0F) << 12 | (at(1) & 0x3F) << 6 | (at(2) & 0x3F);
+    case 1: return at(0);
+    case 2: return (at(0) & 0x1F) << 6 | (at(1) & 0x3F);
+    case 3: return (at(0) & 0x0F) << 12 | (at(1) & 0x3F) << 6 | (at(2) & 0x3F);
     default:
       return (at(0) & 0x07) << 18 | (at(1) & 0x3F) << 12 | (at(2) & 0x3F) << 6 | (at(3) & 0x3F);
   }

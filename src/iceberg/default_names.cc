@@ -7,16 +7,11 @@ namespace duckicelake::iceberg {
 
 std::string default_partition_name(std::string_view column, const Transform& transform) {
   switch (transform.kind) {
-    case TransformKind::kIdentity:
-      return std::string(column);
-    case TransformKind::kBucket:
-      return fmt::format("{}_bucket_{}", column, transform.parameter);
-    case TransformKind::kTruncate:
-      return fmt::format("{}_trunc_{}", column, transform.parameter);
-    case TransformKind::kVoid:
-      return fmt::format("{}_null", column);
-    default:
-      return fmt::format("{}_{}", column, transform.to_text());
+    case TransformKind::kIdentity: return std::string(column);
+    case TransformKind::kBucket: return fmt::format("{}_bucket_{}", column, transform.parameter);
+    case TransformKind::kTruncate: return fmt::format("{}_trunc_{}", column, transform.parameter);
+    case TransformKind::kVoid: return fmt::format("{}_null", column);
+    default: return fmt::format("{}_{}", column, transform.to_text());
   }
 }
 

@@ -119,8 +119,7 @@ class Checker {
         if (type.fields.size() != 2) return wrong("a map must have a key and a value");
         if (!type.fields[0].required) return wrong("a map key must be required");
         break;
-      default:
-        break;
+      default: break;
     }
     if (type.is_primitive() && !type.fields.empty()) return wrong("a primitive has parts");
     return {};
@@ -137,8 +136,7 @@ class Checker {
       case TypeKind::kList:
       case TypeKind::kMap:
         return invalid_argument("{}: the type cannot have a default", shown(field));
-      default:
-        break;
+      default: break;
     }
     if (!is_valid_value(field.type, *value)) {
       return invalid_argument("{}: the default is not a value of the type", shown(field));

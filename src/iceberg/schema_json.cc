@@ -139,8 +139,7 @@ void write_type(json::Writer& writer, const Type& type) {
       writer.end_object();
       return;
     }
-    default:
-      writer.value(primitive_to_text(type));
+    default: writer.value(primitive_to_text(type));
   }
 }
 

@@ -15,22 +15,14 @@ namespace {
 
 std::string_view kind_text(TransformKind kind) {
   switch (kind) {
-    case TransformKind::kIdentity:
-      return "identity";
-    case TransformKind::kBucket:
-      return "bucket";
-    case TransformKind::kTruncate:
-      return "truncate";
-    case TransformKind::kYear:
-      return "year";
-    case TransformKind::kMonth:
-      return "month";
-    case TransformKind::kDay:
-      return "day";
-    case TransformKind::kHour:
-      return "hour";
-    case TransformKind::kVoid:
-      return "void";
+    case TransformKind::kIdentity: return "identity";
+    case TransformKind::kBucket: return "bucket";
+    case TransformKind::kTruncate: return "truncate";
+    case TransformKind::kYear: return "year";
+    case TransformKind::kMonth: return "month";
+    case TransformKind::kDay: return "day";
+    case TransformKind::kHour: return "hour";
+    case TransformKind::kVoid: return "void";
   }
   return "void";
 }
@@ -59,12 +51,9 @@ bool accepts(TransformKind transform, TypeKind source) {
              source == TypeKind::kBinary;
     case TransformKind::kYear:
     case TransformKind::kMonth:
-    case TransformKind::kDay:
-      return source == TypeKind::kDate || is_timestamp(source);
-    case TransformKind::kHour:
-      return is_timestamp(source);
-    case TransformKind::kVoid:
-      return true;
+    case TransformKind::kDay: return source == TypeKind::kDate || is_timestamp(source);
+    case TransformKind::kHour: return is_timestamp(source);
+    case TransformKind::kVoid: return true;
   }
   return false;
 }
@@ -74,13 +63,11 @@ std::int32_t hash_long(std::int64_t value) { return murmur3_32(value_of_long(val
 std::int32_t hash(const Type& source, std::string_view value) {
   switch (source.kind) {
     case TypeKind::kInt:
-    case TypeKind::kDate:
-      return hash_long(read_little_endian<std::int32_t>(value));
+    case TypeKind::kDate: return hash_long(read_little_endian<std::int32_t>(value));
     case TypeKind::kTimestampNs:
     case TypeKind::kTimestamptzNs:
       return hash_long(floor_divide(read_little_endian<std::int64_t>(value), 1000));
-    case TypeKind::kDecimal:
-      return murmur3_32(value_of_decimal(*decimal_from_bytes(value)));
+    case TypeKind::kDecimal: return murmur3_32(value_of_decimal(*decimal_from_bytes(value)));
     default:
       return murmur3_32(value);  // long, time, timestamps are held as the bytes that are hashed
   }
@@ -102,10 +89,8 @@ Result<ValueBytes> truncate_integer(T value, std::int32_t width) {
 Result<ValueBytes> truncate(const Type& source, std::string_view value, std::int32_t width) {
   auto length = static_cast<std::size_t>(width);
   switch (source.kind) {
-    case TypeKind::kInt:
-      return truncate_integer(read_little_endian<std::int32_t>(value), width);
-    case TypeKind::kLong:
-      return truncate_integer(read_little_endian<std::int64_t>(value), width);
+    case TypeKind::kInt: return truncate_integer(read_little_endian<std::int32_t>(value), width);
+    case TypeKind::kLong: return truncate_integer(read_little_endian<std::int64_t>(value), width);
     case TypeKind::kDecimal: {
       Int128 unscaled = *decimal_from_bytes(value);
       Int128 rest = unscaled % width;
@@ -117,10 +102,8 @@ Result<ValueBytes> truncate(const Type& source, std::string_view value, std::int
       }
       return value_of_decimal(unscaled - rest);
     }
-    case TypeKind::kString:
-      return ValueBytes(utf8_prefix(value, length));
-    default:
-      return ValueBytes(value.substr(0, length));
+    case TypeKind::kString: return ValueBytes(utf8_prefix(value, length));
+    default: return ValueBytes(value.substr(0, length));
   }
 }
 
@@ -188,12 +171,9 @@ Result<Type> Transform::result_type(const Type& source) const {
   }
   switch (kind) {
     case TransformKind::kIdentity:
-    case TransformKind::kTruncate:
-      return source;
-    case TransformKind::kDay:
-      return Type::primitive(TypeKind::kDate);
-    default:
-      return Type::primitive(TypeKind::kInt);
+    case TransformKind::kTruncate: return source;
+    case TransformKind::kDay: return Type::primitive(TypeKind::kDate);
+    default: return Type::primitive(TypeKind::kInt);
   }
 }
 

@@ -169,20 +169,16 @@ Type Type::map(Field key, Field value) {
 std::string primitive_to_text(const Type& type) {
   std::string text(name_of_kind(type.kind));
   switch (type.kind) {
-    case TypeKind::kDecimal:
-      return fmt::format("decimal({},{})", type.precision, type.scale);
-    case TypeKind::kFixed:
-      return fmt::format("fixed[{}]", type.length);
-    case TypeKind::kGeometry:
-      return type.crs.empty() ? text : text + "(" + type.crs + ")";
+    case TypeKind::kDecimal: return fmt::format("decimal({},{})", type.precision, type.scale);
+    case TypeKind::kFixed: return fmt::format("fixed[{}]", type.length);
+    case TypeKind::kGeometry: return type.crs.empty() ? text : text + "(" + type.crs + ")";
     case TypeKind::kGeography: {
       if (type.crs.empty() && type.algorithm.empty()) return text;
       text += "(" + (type.crs.empty() ? std::string(kDefaultCrs) : type.crs);
       if (!type.algorithm.empty()) text += ", " + type.algorithm;
       return text + ")";
     }
-    default:
-      return text;
+    default: return text;
   }
 }
 
@@ -210,10 +206,8 @@ int required_format_version(const Type& type) {
     case TypeKind::kVariant:
     case TypeKind::kGeometry:
     case TypeKind::kGeography:
-    case TypeKind::kUnknown:
-      return 3;
-    default:
-      break;
+    case TypeKind::kUnknown: return 3;
+    default: break;
   }
   for (const Field& field : type.fields) {
     if (field.initial_default || field.write_default) return 3;

@@ -51,48 +51,38 @@ ValueBytes value_of_double(double v) { return value_of_long(std::bit_cast<std::i
 
 bool is_valid_value(const Type& type, std::string_view value) {
   switch (type.kind) {
-    case TypeKind::kBoolean:
-      return value.size() == 1;
+    case TypeKind::kBoolean: return value.size() == 1;
     case TypeKind::kInt:
     case TypeKind::kFloat:
-    case TypeKind::kDate:
-      return value.size() == 4;
+    case TypeKind::kDate: return value.size() == 4;
     case TypeKind::kLong:
     case TypeKind::kDouble:
     case TypeKind::kTime:
     case TypeKind::kTimestamp:
     case TypeKind::kTimestamptz:
     case TypeKind::kTimestampNs:
-    case TypeKind::kTimestamptzNs:
-      return value.size() == 8;
-    case TypeKind::kDecimal:
-      return !value.empty() && value.size() <= 16;
-    case TypeKind::kString:
-      return is_valid_utf8(value);
-    case TypeKind::kUuid:
-      return value.size() == 16;
+    case TypeKind::kTimestamptzNs: return value.size() == 8;
+    case TypeKind::kDecimal: return !value.empty() && value.size() <= 16;
+    case TypeKind::kString: return is_valid_utf8(value);
+    case TypeKind::kUuid: return value.size() == 16;
     case TypeKind::kFixed:
       return type.length >= 0 && value.size() == static_cast<std::size_t>(type.length);
-    case TypeKind::kBinary:
-      return true;
-    case TypeKind::kVariant:
-      return !value.empty();
+    case TypeKind::kBinary: return true;
+    case TypeKind::kVariant: return !value.empty();
     case TypeKind::kGeometry:
     case TypeKind::kGeography:
       return value.size() == 16 || value.size() == 24 || value.size() == 32;
     case TypeKind::kUnknown:
     case TypeKind::kStruct:
     case TypeKind::kList:
-    case TypeKind::kMap:
-      return false;
+    case TypeKind::kMap: return false;
   }
   return false;
 }
 
 int compare_values(const Type& type, std::string_view a, std::string_view b) {
   switch (type.kind) {
-    case TypeKind::kBoolean:
-      return three_way(a[0] != '\0' ? 1 : 0, b[0] != '\0' ? 1 : 0);
+    case TypeKind::kBoolean: return three_way(a[0] != '\0' ? 1 : 0, b[0] != '\0' ? 1 : 0);
     case TypeKind::kInt:
     case TypeKind::kDate:
       return three_way(read_little_endian<std::int32_t>(a), read_little_endian<std::int32_t>(b));
@@ -109,10 +99,8 @@ int compare_values(const Type& type, std::string_view a, std::string_view b) {
     case TypeKind::kDouble:
       return compare_floats<double>(read_little_endian<std::uint64_t>(a),
                                     read_little_endian<std::uint64_t>(b));
-    case TypeKind::kDecimal:
-      return three_way(*decimal_from_bytes(a), *decimal_from_bytes(b));
-    default:
-      return compare_bytes(a, b);
+    case TypeKind::kDecimal: return three_way(*decimal_from_bytes(a), *decimal_from_bytes(b));
+    default: return compare_bytes(a, b);
   }
 }
 
@@ -126,16 +114,12 @@ std::optional<ValueBytes> widen_bound(const Type& type, std::string_view bytes) 
     return value_of_long(static_cast<std::int64_t>(value));
   };
   switch (type.kind) {
-    case TypeKind::kLong:
-      return value_of_long(narrow);
+    case TypeKind::kLong: return value_of_long(narrow);
     case TypeKind::kDouble:
       return value_of_double(static_cast<double>(std::bit_cast<float>(narrow)));
-    case TypeKind::kTimestamp:
-      return days_to(TimeUnit::kMicros);
-    case TypeKind::kTimestampNs:
-      return days_to(TimeUnit::kNanos);
-    default:
-      return std::nullopt;
+    case TypeKind::kTimestamp: return days_to(TimeUnit::kMicros);
+    case TypeKind::kTimestampNs: return days_to(TimeUnit::kNanos);
+    default: return std::nullopt;
   }
 }
 

@@ -76,30 +76,22 @@ Result<ValueBytes> read_text(const Type& type, const json::Value& value, std::st
     return located(value, parse_timestamp(text, unit, zone), value_of_long);
   };
   switch (type.kind) {
-    case TypeKind::kString:
-      return ValueBytes(text);
+    case TypeKind::kString: return ValueBytes(text);
     case TypeKind::kDecimal:
       return located(value, parse_decimal(text, type.precision, type.scale), value_of_decimal);
-    case TypeKind::kDate:
-      return located(value, parse_date(text), value_of_int);
-    case TypeKind::kTime:
-      return located(value, parse_time(text), value_of_long);
-    case TypeKind::kTimestamp:
-      return timestamp(TimeUnit::kMicros, Zone::kNone);
-    case TypeKind::kTimestamptz:
-      return timestamp(TimeUnit::kMicros, Zone::kUtc);
-    case TypeKind::kTimestampNs:
-      return timestamp(TimeUnit::kNanos, Zone::kNone);
-    case TypeKind::kTimestamptzNs:
-      return timestamp(TimeUnit::kNanos, Zone::kUtc);
+    case TypeKind::kDate: return located(value, parse_date(text), value_of_int);
+    case TypeKind::kTime: return located(value, parse_time(text), value_of_long);
+    case TypeKind::kTimestamp: return timestamp(TimeUnit::kMicros, Zone::kNone);
+    case TypeKind::kTimestamptz: return timestamp(TimeUnit::kMicros, Zone::kUtc);
+    case TypeKind::kTimestampNs: return timestamp(TimeUnit::kNanos, Zone::kNone);
+    case TypeKind::kTimestamptzNs: return timestamp(TimeUnit::kNanos, Zone::kUtc);
     case TypeKind::kUuid: {
       auto uuid = Uuid::parse(text);
       if (!uuid.has_value()) return value.error("not a UUID");
       return ValueBytes(uuid->bytes.begin(), uuid->bytes.end());
     }
     case TypeKind::kFixed:
-    case TypeKind::kBinary:
-      return read_hex(type, value, text);
+    case TypeKind::kBinary: return read_hex(type, value, text);
     default:
       return value.error(type.is_nested()
                              ? "nested types have no single value here"
@@ -114,22 +106,15 @@ void write_value(json::Writer& writer, const Type& type, std::string_view value)
   auto number32 = [&] { return read_little_endian<std::int32_t>(value); };
   auto number64 = [&] { return read_little_endian<std::int64_t>(value); };
   switch (type.kind) {
-    case TypeKind::kBoolean:
-      return writer.value(value[0] != '\0');
-    case TypeKind::kInt:
-      return writer.value(number32());
-    case TypeKind::kLong:
-      return writer.value(number64());
-    case TypeKind::kFloat:
-      return write_float(writer, std::bit_cast<float>(number32()));
-    case TypeKind::kDouble:
-      return write_float(writer, std::bit_cast<double>(number64()));
+    case TypeKind::kBoolean: return writer.value(value[0] != '\0');
+    case TypeKind::kInt: return writer.value(number32());
+    case TypeKind::kLong: return writer.value(number64());
+    case TypeKind::kFloat: return write_float(writer, std::bit_cast<float>(number32()));
+    case TypeKind::kDouble: return write_float(writer, std::bit_cast<double>(number64()));
     case TypeKind::kDecimal:
       return writer.value(decimal_to_text(*decimal_from_bytes(value), type.scale));
-    case TypeKind::kDate:
-      return writer.value(date_to_text(number32()));
-    case TypeKind::kTime:
-      return writer.value(time_to_text(number64()));
+    case TypeKind::kDate: return writer.value(date_to_text(number32()));
+    case TypeKind::kTime: return writer.value(time_to_text(number64()));
     case TypeKind::kTimestamp:
       return writer.value(timestamp_to_text(number64(), TimeUnit::kMicros, Zone::kNone));
     case TypeKind::kTimestamptz:
@@ -138,18 +123,13 @@ void write_value(json::Writer& writer, const Type& type, std::string_view value)
       return writer.value(timestamp_to_text(number64(), TimeUnit::kNanos, Zone::kNone));
     case TypeKind::kTimestamptzNs:
       return writer.value(timestamp_to_text(number64(), TimeUnit::kNanos, Zone::kUtc));
-    case TypeKind::kString:
-      return writer.value(value);
-    case TypeKind::kUuid:
-      return writer.value(uuid_to_text(value));
+    case TypeKind::kString: return writer.value(value);
+    case TypeKind::kUuid: return writer.value(uuid_to_text(value));
     case TypeKind::kFixed:
-    case TypeKind::kBinary:
-      return writer.value(to_hex_upper(value));
+    case TypeKind::kBinary: return writer.value(to_hex_upper(value));
     case TypeKind::kGeometry:
-    case TypeKind::kGeography:
-      return writer.value(point_to_text(value));
-    default:
-      return writer.null();
+    case TypeKind::kGeography: return writer.value(point_to_text(value));
+    default: return writer.null();
   }
 }
 
@@ -167,8 +147,7 @@ Result<ValueBytes> read_value(const Type& type, const json::Value& value) {
       DIL_TRY(std::int64_t number, value.as_int64());
       return value_of_long(number);
     }
-    case TypeKind::kFloat:
-      return read_float(value);
+    case TypeKind::kFloat: return read_float(value);
     case TypeKind::kDouble: {
       DIL_TRY(double number, read_double(value));
       return value_of_double(number);

@@ -29,21 +29,11 @@ std::uint32_t child_count(const Node& node) {
 
 void write_node(Writer& writer, const Tree& tree, const Node& node) {
   switch (node.kind) {
-    case Kind::kNull:
-      writer.null();
-      return;
-    case Kind::kBool:
-      writer.value(node.boolean);
-      return;
-    case Kind::kInteger:
-      writer.value(node.integer);
-      return;
-    case Kind::kDouble:
-      writer.value(node.number);
-      return;
-    case Kind::kString:
-      writer.value(tree.string(node));
-      return;
+    case Kind::kNull: writer.null(); return;
+    case Kind::kBool: writer.value(node.boolean); return;
+    case Kind::kInteger: writer.value(node.integer); return;
+    case Kind::kDouble: writer.value(node.number); return;
+    case Kind::kString: writer.value(tree.string(node)); return;
     case Kind::kArray:
       writer.begin_array();
       for (std::uint32_t i = 0; i < node.size; ++i)
@@ -76,20 +66,13 @@ Result<Object> Document::root_object() const { return root().as_object(); }
 
 std::string_view kind_name(Kind kind) {
   switch (kind) {
-    case Kind::kNull:
-      return "null";
-    case Kind::kBool:
-      return "a boolean";
-    case Kind::kInteger:
-      return "an integer";
-    case Kind::kDouble:
-      return "a number with a fraction or exponent";
-    case Kind::kString:
-      return "a string";
-    case Kind::kArray:
-      return "an array";
-    case Kind::kObject:
-      return "an object";
+    case Kind::kNull: return "null";
+    case Kind::kBool: return "a boolean";
+    case Kind::kInteger: return "an integer";
+    case Kind::kDouble: return "a number with a fraction or exponent";
+    case Kind::kString: return "a string";
+    case Kind::kArray: return "an array";
+    case Kind::kObject: return "an object";
   }
   return "nothing";
 }

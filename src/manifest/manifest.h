@@ -27,7 +27,8 @@ using BoundMap = std::vector<std::pair<std::int32_t, iceberg::ValueBytes>>;
 struct DataFile {
   Content content = Content::kData;
   std::string file_path;
-  std::string file_format = "PARQUET";  // PARQUET | PUFFIN (deletion vectors) | AVRO | ORC when read
+  std::string file_format =
+      "PARQUET";  // PARQUET | PUFFIN (deletion vectors) | AVRO | ORC when read
   iceberg::PartitionTuple partition;
   std::int64_t record_count = 0;
   std::int64_t file_size_in_bytes = 0;
@@ -41,14 +42,15 @@ struct DataFile {
   std::vector<std::int64_t> split_offsets;
   std::vector<std::int32_t> equality_ids;
   std::optional<std::int32_t> sort_order_id;
-  std::optional<std::int64_t> first_row_id;            // v3
+  std::optional<std::int64_t> first_row_id;  // v3
   std::optional<std::string> referenced_data_file;
-  std::optional<std::int64_t> content_offset;          // v3, deletion vectors
-  std::optional<std::int64_t> content_size_in_bytes;   // v3, deletion vectors
+  std::optional<std::int64_t> content_offset;         // v3, deletion vectors
+  std::optional<std::int64_t> content_size_in_bytes;  // v3, deletion vectors
   friend bool operator==(const DataFile&, const DataFile&) = default;
 };
 
-// Spec "Manifests", manifest_entry. A null snapshot id or sequence number is inherited from the manifest list.
+// Spec "Manifests", manifest_entry. A null snapshot id or sequence number is inherited from the
+// manifest list.
 struct ManifestEntry {
   EntryStatus status = EntryStatus::kAdded;
   std::optional<std::int64_t> snapshot_id;
@@ -75,7 +77,8 @@ struct ManifestFile {
   std::int64_t sequence_number = 0;
   std::int64_t min_sequence_number = 0;
   std::int64_t added_snapshot_id = 0;
-  // Counts are -1 when a version 1 list leaves them out (meaning: not known to be 0); never written so.
+  // Counts are -1 when a version 1 list leaves them out (meaning: not known to be 0); never written
+  // so.
   std::int32_t added_files_count = 0;
   std::int32_t existing_files_count = 0;
   std::int32_t deleted_files_count = 0;
@@ -96,8 +99,9 @@ struct ManifestHeader {
   iceberg::PartitionSpec spec;
 };
 
-// The Avro bytes of a manifest (deflate). The partition record is typed by header.spec over header.schema; a
-// source column that the schema no longer has makes its field void-like (type from `fallback int`, always null).
+// The Avro bytes of a manifest (deflate). The partition record is typed by header.spec over
+// header.schema; a source column that the schema no longer has makes its field void-like (type from
+// `fallback int`, always null).
 Result<std::string> encode_manifest(const ManifestHeader& header,
                                     std::span<const ManifestEntry> entries);
 
@@ -105,15 +109,18 @@ struct DecodedManifest {
   ManifestHeader header;
   std::vector<ManifestEntry> entries;
 };
-// Hostile input: bounded by the input's size and `max_entries`; kInvalidArgument on anything malformed.
-// v1 manifests are read with v1's defaults. Entries come as written (no inheritance applied).
+// Hostile input: bounded by the input's size and `max_entries`; kInvalidArgument on anything
+// malformed. v1 manifests are read with v1's defaults. Entries come as written (no inheritance
+// applied).
 Result<DecodedManifest> decode_manifest(std::string_view bytes, std::size_t max_entries);
 
-// Applies the spec's inheritance of snapshot id, sequence numbers and first_row_id from the list's record.
+// Applies the spec's inheritance of snapshot id, sequence numbers and first_row_id from the list's
+// record.
 Status inherit(const ManifestFile& file, std::vector<ManifestEntry>& entries);
 
-// Counts, partition summaries and min_sequence_number of the entries; path, length, sequence_number and
-// first_row_id are left to the caller. `sequence_number` is what entries without one will inherit.
+// Counts, partition summaries and min_sequence_number of the entries; path, length, sequence_number
+// and first_row_id are left to the caller. `sequence_number` is what entries without one will
+// inherit.
 Result<ManifestFile> summarize(const ManifestHeader& header, std::span<const ManifestEntry> entries,
                                std::int64_t added_snapshot_id, std::int64_t sequence_number);
 

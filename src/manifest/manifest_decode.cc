@@ -117,18 +117,10 @@ class EntryReader {
           entry.status = static_cast<EntryStatus>(status);
           break;
         }
-        case 1:
-          entry.snapshot_id = values.integer();
-          break;
-        case 3:
-          entry.sequence_number = values.integer();
-          break;
-        case 4:
-          entry.file_sequence_number = values.integer();
-          break;
-        default:
-          read_file(entry.data_file, values, decoder);
-          break;
+        case 1: entry.snapshot_id = values.integer(); break;
+        case 3: entry.sequence_number = values.integer(); break;
+        case 4: entry.file_sequence_number = values.integer(); break;
+        default: read_file(entry.data_file, values, decoder); break;
       }
     });
     DIL_CHECK_OK(decoder.status());
@@ -158,69 +150,31 @@ class EntryReader {
           file.content = static_cast<Content>(content);
           break;
         }
-        case 100:
-          file.file_path = values.binary(step);
-          break;
-        case 101:
-          file.file_format = normal_format(values.binary(step), decoder);
-          break;
-        case 102:
-          read_partition(file.partition, values, decoder);
-          break;
-        case 103:
-          file.record_count = values.non_negative();
-          break;
-        default:
-          file.file_size_in_bytes = values.non_negative();
-          break;
+        case 100: file.file_path = values.binary(step); break;
+        case 101: file.file_format = normal_format(values.binary(step), decoder); break;
+        case 102: read_partition(file.partition, values, decoder); break;
+        case 103: file.record_count = values.non_negative(); break;
+        default: file.file_size_in_bytes = values.non_negative(); break;
       }
     });
   }
 
   static void read_optional(DataFile& file, const Step& step, ValueReader& values) {
     switch (step.id) {
-      case 108:
-        file.column_sizes = values.counts(step);
-        break;
-      case 109:
-        file.value_counts = values.counts(step);
-        break;
-      case 110:
-        file.null_value_counts = values.counts(step);
-        break;
-      case 137:
-        file.nan_value_counts = values.counts(step);
-        break;
-      case 125:
-        file.lower_bounds = values.bounds(step);
-        break;
-      case 128:
-        file.upper_bounds = values.bounds(step);
-        break;
-      case 131:
-        file.key_metadata = values.binary(step);
-        break;
-      case 132:
-        file.split_offsets = values.integers<std::int64_t>(step);
-        break;
-      case 135:
-        file.equality_ids = values.integers<std::int32_t>(step);
-        break;
-      case 140:
-        file.sort_order_id = values.small_integer();
-        break;
-      case 142:
-        file.first_row_id = values.non_negative();
-        break;
-      case 143:
-        file.referenced_data_file = values.binary(step);
-        break;
-      case 144:
-        file.content_offset = values.non_negative();
-        break;
-      default:
-        file.content_size_in_bytes = values.non_negative();
-        break;
+      case 108: file.column_sizes = values.counts(step); break;
+      case 109: file.value_counts = values.counts(step); break;
+      case 110: file.null_value_counts = values.counts(step); break;
+      case 137: file.nan_value_counts = values.counts(step); break;
+      case 125: file.lower_bounds = values.bounds(step); break;
+      case 128: file.upper_bounds = values.bounds(step); break;
+      case 131: file.key_metadata = values.binary(step); break;
+      case 132: file.split_offsets = values.integers<std::int64_t>(step); break;
+      case 135: file.equality_ids = values.integers<std::int32_t>(step); break;
+      case 140: file.sort_order_id = values.small_integer(); break;
+      case 142: file.first_row_id = values.non_negative(); break;
+      case 143: file.referenced_data_file = values.binary(step); break;
+      case 144: file.content_offset = values.non_negative(); break;
+      default: file.content_size_in_bytes = values.non_negative(); break;
     }
   }
 

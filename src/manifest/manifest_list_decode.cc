@@ -68,57 +68,27 @@ class ListReader {
   void read_field(ManifestFile& file, const Step& step, ValueReader& values,
                   avro::Decoder& decoder) {
     switch (step.id) {
-      case 500:
-        file.manifest_path = values.binary(step);
-        break;
-      case 501:
-        file.manifest_length = values.non_negative();
-        break;
-      case 502:
-        file.partition_spec_id = values.non_negative_small();
-        break;
+      case 500: file.manifest_path = values.binary(step); break;
+      case 501: file.manifest_length = values.non_negative(); break;
+      case 502: file.partition_spec_id = values.non_negative_small(); break;
       case 517: {
         const std::int32_t content = values.non_negative_small();
         if (content > 1) return decoder.fail("an unknown manifest content");
         file.content = static_cast<ManifestContent>(content);
         break;
       }
-      case 515:
-        file.sequence_number = values.non_negative();
-        break;
-      case 516:
-        file.min_sequence_number = values.non_negative();
-        break;
-      case 503:
-        file.added_snapshot_id = values.integer();
-        break;
-      case 504:
-        file.added_files_count = values.non_negative_small();
-        break;
-      case 505:
-        file.existing_files_count = values.non_negative_small();
-        break;
-      case 506:
-        file.deleted_files_count = values.non_negative_small();
-        break;
-      case 512:
-        file.added_rows_count = values.non_negative();
-        break;
-      case 513:
-        file.existing_rows_count = values.non_negative();
-        break;
-      case 514:
-        file.deleted_rows_count = values.non_negative();
-        break;
-      case 507:
-        read_summaries(file.partitions, step, decoder);
-        break;
-      case 519:
-        file.key_metadata = values.binary(step);
-        break;
-      default:
-        file.first_row_id = values.non_negative();
-        break;
+      case 515: file.sequence_number = values.non_negative(); break;
+      case 516: file.min_sequence_number = values.non_negative(); break;
+      case 503: file.added_snapshot_id = values.integer(); break;
+      case 504: file.added_files_count = values.non_negative_small(); break;
+      case 505: file.existing_files_count = values.non_negative_small(); break;
+      case 506: file.deleted_files_count = values.non_negative_small(); break;
+      case 512: file.added_rows_count = values.non_negative(); break;
+      case 513: file.existing_rows_count = values.non_negative(); break;
+      case 514: file.deleted_rows_count = values.non_negative(); break;
+      case 507: read_summaries(file.partitions, step, decoder); break;
+      case 519: file.key_metadata = values.binary(step); break;
+      default: file.first_row_id = values.non_negative(); break;
     }
   }
 
@@ -134,18 +104,10 @@ class ListReader {
       FieldSummary& summary = summaries.emplace_back();
       read_record(schema_, summary_plan_, decoder, [&](const Step& step) {
         switch (step.id) {
-          case 509:
-            summary.contains_null = decoder.read_boolean();
-            break;
-          case 518:
-            summary.contains_nan = decoder.read_boolean();
-            break;
-          case 510:
-            summary.lower_bound = values.binary(step);
-            break;
-          default:
-            summary.upper_bound = values.binary(step);
-            break;
+          case 509: summary.contains_null = decoder.read_boolean(); break;
+          case 518: summary.contains_nan = decoder.read_boolean(); break;
+          case 510: summary.lower_bound = values.binary(step); break;
+          default: summary.upper_bound = values.binary(step); break;
         }
       });
     });

@@ -54,12 +54,9 @@ std::optional<Type> sourceless_type(TransformKind kind) {
     case TransformKind::kBucket:
     case TransformKind::kYear:
     case TransformKind::kMonth:
-    case TransformKind::kHour:
-      return Type::primitive(TypeKind::kInt);
-    case TransformKind::kDay:
-      return Type::primitive(TypeKind::kDate);
-    default:
-      return std::nullopt;
+    case TransformKind::kHour: return Type::primitive(TypeKind::kInt);
+    case TransformKind::kDay: return Type::primitive(TypeKind::kDate);
+    default: return std::nullopt;
   }
 }
 
@@ -81,53 +78,37 @@ Status set_type(PartitionColumn& column, const iceberg::PartitionField& field,
 
 std::string_view logical_type(TypeKind kind) {
   switch (kind) {
-    case TypeKind::kDate:
-      return "date";
-    case TypeKind::kTime:
-      return "time-micros";
+    case TypeKind::kDate: return "date";
+    case TypeKind::kTime: return "time-micros";
     case TypeKind::kTimestamp:
-    case TypeKind::kTimestamptz:
-      return "timestamp-micros";
+    case TypeKind::kTimestamptz: return "timestamp-micros";
     case TypeKind::kTimestampNs:
-    case TypeKind::kTimestamptzNs:
-      return "timestamp-nanos";
-    case TypeKind::kUuid:
-      return "uuid";
-    case TypeKind::kDecimal:
-      return "decimal";
-    default:
-      return "";
+    case TypeKind::kTimestamptzNs: return "timestamp-nanos";
+    case TypeKind::kUuid: return "uuid";
+    case TypeKind::kDecimal: return "decimal";
+    default: return "";
   }
 }
 
 avro::Kind avro_kind(TypeKind kind) {
   switch (kind) {
-    case TypeKind::kBoolean:
-      return avro::Kind::kBoolean;
+    case TypeKind::kBoolean: return avro::Kind::kBoolean;
     case TypeKind::kInt:
-    case TypeKind::kDate:
-      return avro::Kind::kInt;
+    case TypeKind::kDate: return avro::Kind::kInt;
     case TypeKind::kLong:
     case TypeKind::kTime:
     case TypeKind::kTimestamp:
     case TypeKind::kTimestamptz:
     case TypeKind::kTimestampNs:
-    case TypeKind::kTimestamptzNs:
-      return avro::Kind::kLong;
-    case TypeKind::kFloat:
-      return avro::Kind::kFloat;
-    case TypeKind::kDouble:
-      return avro::Kind::kDouble;
-    case TypeKind::kString:
-      return avro::Kind::kString;
+    case TypeKind::kTimestamptzNs: return avro::Kind::kLong;
+    case TypeKind::kFloat: return avro::Kind::kFloat;
+    case TypeKind::kDouble: return avro::Kind::kDouble;
+    case TypeKind::kString: return avro::Kind::kString;
     case TypeKind::kUuid:
     case TypeKind::kFixed:
-    case TypeKind::kDecimal:
-      return avro::Kind::kFixed;
-    case TypeKind::kUnknown:
-      return avro::Kind::kNull;
-    default:
-      return avro::Kind::kBytes;
+    case TypeKind::kDecimal: return avro::Kind::kFixed;
+    case TypeKind::kUnknown: return avro::Kind::kNull;
+    default: return avro::Kind::kBytes;
   }
 }
 
@@ -239,15 +220,9 @@ Status append_partition_value(std::string& out, const PartitionColumn& column,
                             iceberg::primitive_to_text(column.type));
   }
   switch (avro_kind(column.type.kind)) {
-    case avro::Kind::kBoolean:
-      avro::append_boolean(out, (*value)[0] != '\0');
-      break;
-    case avro::Kind::kInt:
-      avro::append_long(out, read_little_endian<std::int32_t>(*value));
-      break;
-    case avro::Kind::kLong:
-      avro::append_long(out, read_little_endian<std::int64_t>(*value));
-      break;
+    case avro::Kind::kBoolean: avro::append_boolean(out, (*value)[0] != '\0'); break;
+    case avro::Kind::kInt: avro::append_long(out, read_little_endian<std::int32_t>(*value)); break;
+    case avro::Kind::kLong: avro::append_long(out, read_little_endian<std::int64_t>(*value)); break;
     case avro::Kind::kFixed:
       if (column.type.kind == TypeKind::kDecimal) {
         return append_decimal(out, *value, fixed_size(column.type));
@@ -256,12 +231,8 @@ Status append_partition_value(std::string& out, const PartitionColumn& column,
       break;
     // Avro keeps both as Iceberg does: IEEE 754, little-endian.
     case avro::Kind::kFloat:
-    case avro::Kind::kDouble:
-      out.append(*value);
-      break;
-    default:
-      avro::append_bytes(out, *value);
-      break;
+    case avro::Kind::kDouble: out.append(*value); break;
+    default: avro::append_bytes(out, *value); break;
   }
   return {};
 }
@@ -269,24 +240,18 @@ Status append_partition_value(std::string& out, const PartitionColumn& column,
 bool can_read_partition_value(const avro::Node& node, const PartitionColumn& column) {
   if (column.is_lost || node.kind == avro::Kind::kNull) return true;
   switch (avro_kind(column.type.kind)) {
-    case avro::Kind::kBoolean:
-      return node.kind == avro::Kind::kBoolean;
+    case avro::Kind::kBoolean: return node.kind == avro::Kind::kBoolean;
     case avro::Kind::kInt:
-    case avro::Kind::kLong:
-      return avro::is_integer(node.kind);
-    case avro::Kind::kFloat:
-      return node.kind == avro::Kind::kFloat;
-    case avro::Kind::kDouble:
-      return avro::is_number(node.kind);
-    case avro::Kind::kNull:
-      return false;
+    case avro::Kind::kLong: return avro::is_integer(node.kind);
+    case avro::Kind::kFloat: return node.kind == avro::Kind::kFloat;
+    case avro::Kind::kDouble: return avro::is_number(node.kind);
+    case avro::Kind::kNull: return false;
     case avro::Kind::kFixed:
       if (column.type.kind == TypeKind::kDecimal) {
         return node.kind == avro::Kind::kFixed || node.kind == avro::Kind::kBytes;
       }
       return node.kind == avro::Kind::kFixed && node.fixed_size == fixed_size(column.type);
-    default:
-      return avro::is_binary(node.kind);
+    default: return avro::is_binary(node.kind);
   }
 }
 
@@ -294,24 +259,14 @@ iceberg::ValueBytes read_partition_value(const avro::Node& node, const Partition
                                          avro::Decoder& decoder) {
   iceberg::ValueBytes value;
   switch (avro_kind(column.type.kind)) {
-    case avro::Kind::kBoolean:
-      value = iceberg::value_of_bool(decoder.read_boolean());
-      break;
-    case avro::Kind::kInt:
-      value = iceberg::value_of_int(decoder.read_int());
-      break;
-    case avro::Kind::kLong:
-      value = iceberg::value_of_long(decoder.read_long());
-      break;
-    case avro::Kind::kFloat:
-      value = iceberg::value_of_float(decoder.read_float());
-      break;
+    case avro::Kind::kBoolean: value = iceberg::value_of_bool(decoder.read_boolean()); break;
+    case avro::Kind::kInt: value = iceberg::value_of_int(decoder.read_int()); break;
+    case avro::Kind::kLong: value = iceberg::value_of_long(decoder.read_long()); break;
+    case avro::Kind::kFloat: value = iceberg::value_of_float(decoder.read_float()); break;
     case avro::Kind::kDouble:
       value = iceberg::value_of_double(avro::read_number(node, decoder));
       break;
-    default:
-      value = avro::read_binary(node, decoder);
-      break;
+    default: value = avro::read_binary(node, decoder); break;
   }
   if (column.type.kind == TypeKind::kDecimal) value = std::string(minimal_decimal(value));
   if (decoder.ok() && !iceberg::is_valid_value(column.type, value)) {

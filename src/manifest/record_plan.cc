@@ -33,18 +33,10 @@ Status check_shape(const avro::Schema& schema, const KnownField& known, Step& st
   if (is_null(node.kind)) return {};
   bool fits = false;
   switch (known.shape) {
-    case Shape::kBoolean:
-      fits = node.kind == Kind::kBoolean;
-      break;
-    case Shape::kInteger:
-      fits = avro::is_integer(node.kind);
-      break;
-    case Shape::kBinary:
-      fits = avro::is_binary(node.kind);
-      break;
-    case Shape::kRecord:
-      fits = node.kind == Kind::kRecord;
-      break;
+    case Shape::kBoolean: fits = node.kind == Kind::kBoolean; break;
+    case Shape::kInteger: fits = avro::is_integer(node.kind); break;
+    case Shape::kBinary: fits = avro::is_binary(node.kind); break;
+    case Shape::kRecord: fits = node.kind == Kind::kRecord; break;
     case Shape::kCounts:
     case Shape::kBounds: {
       if (node.kind != Kind::kArray) break;

@@ -44,8 +44,7 @@ Error error_of(const Exchange& e, std::string_view key, std::string_view service
     return Error(Code::kInternal, "the bucket does not exist", std::move(cause));
   }
   switch (e.status) {
-    case 404:
-      return Error(Code::kNotFound, fmt::format("no object at '{}'", key), cause);
+    case 404: return Error(Code::kNotFound, fmt::format("no object at '{}'", key), cause);
     case 409:
     case 412:
       return Error(Code::kAlreadyExists, fmt::format("an object exists at '{}'", key), cause);
@@ -55,10 +54,8 @@ Error error_of(const Exchange& e, std::string_view key, std::string_view service
     case 416:
       return Error(Code::kInvalidArgument,
                    fmt::format("the byte range begins after the end of '{}'", key), cause);
-    case 501:
-      return Error(Code::kUnsupported, fmt::format("{} cannot do this", service), cause);
-    default:
-      break;
+    case 501: return Error(Code::kUnsupported, fmt::format("{} cannot do this", service), cause);
+    default: break;
   }
   if (e.status >= 500 || e.status == 429) {
     return Error(Code::kUnavailable, fmt::format("{} is out of order", service), std::move(cause));

@@ -53,29 +53,22 @@ bool write_all(int fd, std::string_view bytes) {
 
 Failure failure_of(CURLcode code, bool is_connected) {
   switch (code) {
-    case CURLE_OK:
-      return Failure::kNone;
+    case CURLE_OK: return Failure::kNone;
     case CURLE_COULDNT_RESOLVE_HOST:
     case CURLE_COULDNT_RESOLVE_PROXY:
-    case CURLE_COULDNT_CONNECT:
-      return Failure::kConnect;
+    case CURLE_COULDNT_CONNECT: return Failure::kConnect;
     // A connect timeout is a host that does not answer, not a slow answer.
-    case CURLE_OPERATION_TIMEDOUT:
-      return is_connected ? Failure::kTimeout : Failure::kConnect;
+    case CURLE_OPERATION_TIMEDOUT: return is_connected ? Failure::kTimeout : Failure::kConnect;
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_CACERT_BADFILE:
     case CURLE_SSL_CERTPROBLEM:
-    case CURLE_SSL_CIPHER:
-      return Failure::kTls;
-    case CURLE_SSL_CONNECT_ERROR:
-      return Failure::kConnect;
+    case CURLE_SSL_CIPHER: return Failure::kTls;
+    case CURLE_SSL_CONNECT_ERROR: return Failure::kConnect;
     case CURLE_OUT_OF_MEMORY:
     case CURLE_URL_MALFORMAT:
     case CURLE_UNSUPPORTED_PROTOCOL:
-    case CURLE_BAD_FUNCTION_ARGUMENT:
-      return Failure::kLocal;
-    default:
-      return Failure::kTransfer;
+    case CURLE_BAD_FUNCTION_ARGUMENT: return Failure::kLocal;
+    default: return Failure::kTransfer;
   }
 }
 

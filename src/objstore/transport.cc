@@ -88,18 +88,14 @@ struct Channel {
 
 Outcome outcome_of(const Exchange& e) {
   switch (e.failure) {
-    case Failure::kNone:
-      break;
+    case Failure::kNone: break;
     case Failure::kConnect:
     case Failure::kTransfer:
-    case Failure::kNotStarted:
-      return Outcome::kUnavailable;
-    case Failure::kTimeout:
-      return Outcome::kTimeout;
+    case Failure::kNotStarted: return Outcome::kUnavailable;
+    case Failure::kTimeout: return Outcome::kTimeout;
     case Failure::kTooLarge:
     case Failure::kTls:
-    case Failure::kLocal:
-      return Outcome::kError;
+    case Failure::kLocal: return Outcome::kError;
   }
   if (e.is_ok()) return Outcome::kOk;
   if (e.status == 404) return Outcome::kNotFound;

@@ -185,14 +185,10 @@ bool Connection::is_alive() {
 TransactionState Connection::transaction_state() const {
   if (!handle_) return TransactionState::kUnknown;
   switch (PQtransactionStatus(handle_.get())) {
-    case PQTRANS_IDLE:
-      return TransactionState::kIdle;
-    case PQTRANS_INTRANS:
-      return TransactionState::kActive;
-    case PQTRANS_INERROR:
-      return TransactionState::kFailed;
-    default:
-      return TransactionState::kUnknown;
+    case PQTRANS_IDLE: return TransactionState::kIdle;
+    case PQTRANS_INTRANS: return TransactionState::kActive;
+    case PQTRANS_INERROR: return TransactionState::kFailed;
+    default: return TransactionState::kUnknown;
   }
 }
 

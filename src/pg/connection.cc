@@ -22,10 +22,8 @@ bool is_success(const pg_result* result) {
   switch (PQresultStatus(result)) {
     case PGRES_EMPTY_QUERY:
     case PGRES_COMMAND_OK:
-    case PGRES_TUPLES_OK:
-      return true;
-    default:
-      return false;
+    case PGRES_TUPLES_OK: return true;
+    default: return false;
   }
 }
 

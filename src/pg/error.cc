@@ -30,18 +30,12 @@ std::string_view message_for(std::string_view state, Code code) {
     return "the database lacks a table, column or function that is expected";
   }
   switch (code) {
-    case Code::kUnavailable:
-      return "the database is not available at present";
-    case Code::kDeadlineExceeded:
-      return "the database did not finish in time";
-    case Code::kCommitFailed:
-      return "the database transaction met a concurrent one";
-    case Code::kCommitStateUnknown:
-      return "it is not known whether the database has committed";
-    case Code::kInvalidArgument:
-      return "a text is not valid UTF-8 for the database";
-    default:
-      return "the database refused a statement";
+    case Code::kUnavailable: return "the database is not available at present";
+    case Code::kDeadlineExceeded: return "the database did not finish in time";
+    case Code::kCommitFailed: return "the database transaction met a concurrent one";
+    case Code::kCommitStateUnknown: return "it is not known whether the database has committed";
+    case Code::kInvalidArgument: return "a text is not valid UTF-8 for the database";
+    default: return "the database refused a statement";
   }
 }
 

@@ -179,8 +179,7 @@ Status Connection::accept(Exchange& exchange, ResultHandle result) {
     case PGRES_PIPELINE_ABORTED:
       if (step.kind == Exchange::Kind::kDeallocate) cache_->restore_evicted(step.name);
       break;
-    case PGRES_FATAL_ERROR:
-      return accept_failure(exchange, result.get());
+    case PGRES_FATAL_ERROR: return accept_failure(exchange, result.get());
     default: {
       // COPY cannot be ended in pipeline mode.
       Error error = Error(Code::kInternal, "a database statement cannot be part of a batch",

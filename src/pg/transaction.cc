@@ -10,12 +10,9 @@ constexpr std::chrono::milliseconds kRollbackTime{1'000};
 
 Sql isolation_text(Isolation isolation) {
   switch (isolation) {
-    case Isolation::kReadCommitted:
-      return "BEGIN ISOLATION LEVEL READ COMMITTED";
-    case Isolation::kRepeatableRead:
-      return "BEGIN ISOLATION LEVEL REPEATABLE READ";
-    case Isolation::kSerializable:
-      return "BEGIN ISOLATION LEVEL SERIALIZABLE";
+    case Isolation::kReadCommitted: return "BEGIN ISOLATION LEVEL READ COMMITTED";
+    case Isolation::kRepeatableRead: return "BEGIN ISOLATION LEVEL REPEATABLE READ";
+    case Isolation::kSerializable: return "BEGIN ISOLATION LEVEL SERIALIZABLE";
   }
   return "BEGIN ISOLATION LEVEL SERIALIZABLE";
 }

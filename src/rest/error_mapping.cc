@@ -13,50 +13,28 @@ constexpr std::string_view kRetryAfterSeconds = "2";
 
 ErrorKind error_kind(Code code) {
   switch (code) {
-    case Code::kInvalidArgument:
-      return {400, "BadRequestException"};
-    case Code::kUnauthenticated:
-      return {401, "NotAuthorizedException"};
-    case Code::kPermissionDenied:
-      return {403, "ForbiddenException"};
-    case Code::kNoSuchWarehouse:
-      return {404, "NoSuchWarehouseException"};
-    case Code::kNoSuchNamespace:
-      return {404, "NoSuchNamespaceException"};
-    case Code::kNoSuchTable:
-      return {404, "NoSuchTableException"};
-    case Code::kNoSuchView:
-      return {404, "NoSuchViewException"};
-    case Code::kNotFound:
-      return {404, "NotFoundException"};
-    case Code::kMethodNotAllowed:
-      return {405, "MethodNotAllowedException"};
-    case Code::kUnsupported:
-      return {406, "UnsupportedOperationException"};
-    case Code::kAlreadyExists:
-      return {409, "AlreadyExistsException"};
-    case Code::kNamespaceNotEmpty:
-      return {409, "NamespaceNotEmptyException"};
-    case Code::kCommitFailed:
-      return {409, "CommitFailedException"};
-    case Code::kPayloadTooLarge:
-      return {413, "PayloadTooLargeException"};
-    case Code::kUnprocessable:
-      return {422, "UnprocessableEntityException"};
-    case Code::kTooManyRequests:
-      return {429, "TooManyRequestsException"};
-    case Code::kHeadersTooLarge:
-      return {431, "HeadersTooLargeException"};
-    case Code::kInternal:
-      return {500, "InternalServerError"};
-    case Code::kCommitStateUnknown:
-      return {500, "CommitStateUnknownException"};
-    case Code::kUnavailable:
-      return {503, "ServiceUnavailableException"};
-    case Code::kDeadlineExceeded:
-      return {503, "ServiceUnavailableException"};
-    case Code::kCorruptData:
-      return {500, "InternalServerError"};
+    case Code::kInvalidArgument: return {400, "BadRequestException"};
+    case Code::kUnauthenticated: return {401, "NotAuthorizedException"};
+    case Code::kPermissionDenied: return {403, "ForbiddenException"};
+    case Code::kNoSuchWarehouse: return {404, "NoSuchWarehouseException"};
+    case Code::kNoSuchNamespace: return {404, "NoSuchNamespaceException"};
+    case Code::kNoSuchTable: return {404, "NoSuchTableException"};
+    case Code::kNoSuchView: return {404, "NoSuchViewException"};
+    case Code::kNotFound: return {404, "NotFoundException"};
+    case Code::kMethodNotAllowed: return {405, "MethodNotAllowedException"};
+    case Code::kUnsupported: return {406, "UnsupportedOperationException"};
+    case Code::kAlreadyExists: return {409, "AlreadyExistsException"};
+    case Code::kNamespaceNotEmpty: return {409, "NamespaceNotEmptyException"};
+    case Code::kCommitFailed: return {409, "CommitFailedException"};
+    case Code::kPayloadTooLarge: return {413, "PayloadTooLargeException"};
+    case Code::kUnprocessable: return {422, "UnprocessableEntityException"};
+    case Code::kTooManyRequests: return {429, "TooManyRequestsException"};
+    case Code::kHeadersTooLarge: return {431, "HeadersTooLargeException"};
+    case Code::kInternal: return {500, "InternalServerError"};
+    case Code::kCommitStateUnknown: return {500, "CommitStateUnknownException"};
+    case Code::kUnavailable: return {503, "ServiceUnavailableException"};
+    case Code::kDeadlineExceeded: return {503, "ServiceUnavailableException"};
+    case Code::kCorruptData: return {500, "InternalServerError"};
   }
   return {500, "InternalServerError"};
 }

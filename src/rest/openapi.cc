@@ -25,18 +25,12 @@ constexpr PathParameter kPathParameters[] = {
 
 std::string_view verb(net::Method method) {
   switch (method) {
-    case net::Method::kGet:
-      return "get";
-    case net::Method::kHead:
-      return "head";
-    case net::Method::kPost:
-      return "post";
-    case net::Method::kPut:
-      return "put";
-    case net::Method::kDelete:
-      return "delete";
-    default:
-      return "patch";
+    case net::Method::kGet: return "get";
+    case net::Method::kHead: return "head";
+    case net::Method::kPost: return "post";
+    case net::Method::kPut: return "put";
+    case net::Method::kDelete: return "delete";
+    default: return "patch";
   }
 }
 

@@ -75,17 +75,10 @@ bool matches(const Pattern& pattern, const RawPath& path, PathParameters& parame
   }
   for (std::size_t i = 0; i < path.count; ++i) {
     switch (pattern.segments[i].kind) {
-      case SegmentKind::kLiteral:
-        break;
-      case SegmentKind::kPrefix:
-        parameters.prefix = path.segments[i];
-        break;
-      case SegmentKind::kNamespace:
-        parameters.space = path.segments[i];
-        break;
-      case SegmentKind::kName:
-        parameters.name = path.segments[i];
-        break;
+      case SegmentKind::kLiteral: break;
+      case SegmentKind::kPrefix: parameters.prefix = path.segments[i]; break;
+      case SegmentKind::kNamespace: parameters.space = path.segments[i]; break;
+      case SegmentKind::kName: parameters.name = path.segments[i]; break;
     }
   }
   return true;
@@ -140,22 +133,14 @@ net::Method route_method(RouteId id) {
 
 std::string_view method_name(net::Method method) {
   switch (method) {
-    case net::Method::kGet:
-      return "GET";
-    case net::Method::kHead:
-      return "HEAD";
-    case net::Method::kPost:
-      return "POST";
-    case net::Method::kPut:
-      return "PUT";
-    case net::Method::kDelete:
-      return "DELETE";
-    case net::Method::kPatch:
-      return "PATCH";
-    case net::Method::kOptions:
-      return "OPTIONS";
-    case net::Method::kOther:
-      break;
+    case net::Method::kGet: return "GET";
+    case net::Method::kHead: return "HEAD";
+    case net::Method::kPost: return "POST";
+    case net::Method::kPut: return "PUT";
+    case net::Method::kDelete: return "DELETE";
+    case net::Method::kPatch: return "PATCH";
+    case net::Method::kOptions: return "OPTIONS";
+    case net::Method::kOther: break;
   }
   return "OTHER";
 }

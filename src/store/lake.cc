@@ -13,7 +13,8 @@ using pg::Sql;
 using pg::Statement;
 
 constexpr Sql kMetadataTable =
-    "SELECT count(*) FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
+    "SELECT count(*) FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = "
+    "c.relnamespace "
     "WHERE n.nspname = $1 AND c.relname = 'ducklake_metadata'";
 
 constexpr Sql kMetadata =
@@ -21,7 +22,8 @@ constexpr Sql kMetadata =
     "AND key IN ('version', 'data_path', 'encrypted')";
 
 constexpr Sql kHead =
-    "SELECT (SELECT snapshot_id FROM {schema}.ducklake_snapshot ORDER BY snapshot_id DESC LIMIT 1), "
+    "SELECT (SELECT snapshot_id FROM {schema}.ducklake_snapshot ORDER BY snapshot_id DESC LIMIT "
+    "1), "
     "coalesce((SELECT value FROM duckicelake.revision WHERE metadata_schema = $1), 0)";
 
 constexpr Sql kChanges =
@@ -38,9 +40,12 @@ constexpr Sql kTable =
     "WHERE t.table_id = $1 AND t.end_snapshot IS NULL AND s.end_snapshot IS NULL";
 
 constexpr Sql kColumns =
-    "SELECT column_id, begin_snapshot, end_snapshot, coalesce(column_order, 0), column_name, column_type, "
-    "initial_default, default_value, coalesce(default_value_type, ''), coalesce(nulls_allowed, true), "
-    "parent_column FROM {schema}.ducklake_column WHERE table_id = $1 ORDER BY begin_snapshot, column_id";
+    "SELECT column_id, begin_snapshot, end_snapshot, coalesce(column_order, 0), column_name, "
+    "column_type, "
+    "initial_default, default_value, coalesce(default_value_type, ''), coalesce(nulls_allowed, "
+    "true), "
+    "parent_column FROM {schema}.ducklake_column WHERE table_id = $1 ORDER BY begin_snapshot, "
+    "column_id";
 
 constexpr Sql kColumnTags =
     "SELECT column_id, begin_snapshot, end_snapshot, key, value FROM {schema}.ducklake_column_tag "
@@ -52,12 +57,14 @@ constexpr Sql kComment =
 
 constexpr Sql kPartitions =
     "SELECT p.partition_id, p.begin_snapshot, p.end_snapshot, c.partition_key_index, c.column_id, "
-    "c.transform FROM {schema}.ducklake_partition_info p LEFT JOIN {schema}.ducklake_partition_column c "
+    "c.transform FROM {schema}.ducklake_partition_info p LEFT JOIN "
+    "{schema}.ducklake_partition_column c "
     "ON c.partition_id = p.partition_id AND c.table_id = p.table_id WHERE p.table_id = $1 "
     "ORDER BY p.begin_snapshot, p.partition_id, c.partition_key_index";
 
 constexpr Sql kSorts =
-    "SELECT i.sort_id, i.begin_snapshot, i.end_snapshot, e.expression, e.sort_direction, e.null_order "
+    "SELECT i.sort_id, i.begin_snapshot, i.end_snapshot, e.expression, e.sort_direction, "
+    "e.null_order "
     "FROM {schema}.ducklake_sort_info i LEFT JOIN {schema}.ducklake_sort_expression e "
     "ON e.sort_id = i.sort_id AND e.table_id = i.table_id WHERE i.table_id = $1 "
     "ORDER BY i.begin_snapshot, i.sort_id, e.sort_key_index";
@@ -76,23 +83,29 @@ constexpr Sql kNameMappings =
     "ORDER BY n.mapping_id, n.column_id";
 
 constexpr Sql kInlinedTables =
-    "SELECT table_name, schema_version FROM {schema}.ducklake_inlined_data_tables WHERE table_id = $1 "
+    "SELECT table_name, schema_version FROM {schema}.ducklake_inlined_data_tables WHERE table_id = "
+    "$1 "
     "ORDER BY schema_version";
 
 constexpr Sql kInlinedDeleteTable =
-    "SELECT count(*) FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
+    "SELECT count(*) FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = "
+    "c.relnamespace "
     "WHERE n.nspname = $1 AND c.relname = $2";
 
 constexpr Sql kSnapshots =
-    "SELECT s.snapshot_id, (extract(epoch FROM s.snapshot_time) * 1000000)::bigint, s.next_file_id, "
+    "SELECT s.snapshot_id, (extract(epoch FROM s.snapshot_time) * 1000000)::bigint, "
+    "s.next_file_id, "
     "coalesce(c.changes_made, ''), coalesce(c.author, ''), coalesce(c.commit_message, '') "
-    "FROM {schema}.ducklake_snapshot s LEFT JOIN {schema}.ducklake_snapshot_changes c USING (snapshot_id) "
+    "FROM {schema}.ducklake_snapshot s LEFT JOIN {schema}.ducklake_snapshot_changes c USING "
+    "(snapshot_id) "
     "WHERE s.snapshot_id = ANY($1) ORDER BY s.snapshot_id";
 
 constexpr Sql kSnapshotFrom =
-    "SELECT s.snapshot_id, (extract(epoch FROM s.snapshot_time) * 1000000)::bigint, s.next_file_id, "
+    "SELECT s.snapshot_id, (extract(epoch FROM s.snapshot_time) * 1000000)::bigint, "
+    "s.next_file_id, "
     "coalesce(c.changes_made, ''), coalesce(c.author, ''), coalesce(c.commit_message, '') "
-    "FROM {schema}.ducklake_snapshot s LEFT JOIN {schema}.ducklake_snapshot_changes c USING (snapshot_id) "
+    "FROM {schema}.ducklake_snapshot s LEFT JOIN {schema}.ducklake_snapshot_changes c USING "
+    "(snapshot_id) "
     "WHERE s.snapshot_id >= $1 ORDER BY s.snapshot_id LIMIT 1";
 
 ducklake::Lifetime lifetime(RowReader& in) {
@@ -149,7 +162,8 @@ Status read_columns(const pg::ResultSet& rows, TableDefinition& out) {
     column.default_value = in.optional_text();
     column.default_value_type = in.text();
     column.nulls_allowed = in.boolean();
-    if (auto parent = in.optional_int64()) column.parent = FieldId(static_cast<std::int32_t>(*parent));
+    if (auto parent = in.optional_int64())
+      column.parent = FieldId(static_cast<std::int32_t>(*parent));
     DIL_CHECK_OK(in.status());
     out.columns.push_back(std::move(column));
   }
@@ -267,11 +281,13 @@ Result<Lake> open_lake(pg::Connection& connection, std::string catalog_id, pg::S
                       lake.format_version);
   }
   if (encrypted) {
-    return Error(Code::kUnsupported, "encrypted DuckLakes cannot be served: their Parquet files do not "
-                                     "open for Iceberg clients");
+    return Error(Code::kUnsupported,
+                 "encrypted DuckLakes cannot be served: their Parquet files do not "
+                 "open for Iceberg clients");
   }
   if (!lake.data_path.starts_with("s3://")) {
-    return make_error(Code::kUnsupported, "the DuckLake's DATA_PATH \"{}\" is not on S3", lake.data_path);
+    return make_error(Code::kUnsupported, "the DuckLake's DATA_PATH \"{}\" is not on S3",
+                      lake.data_path);
   }
   if (!lake.data_path.ends_with('/')) lake.data_path.push_back('/');
   return lake;
@@ -354,7 +370,8 @@ Result<std::optional<TableDefinition>> load_table_definition(pg::Connection& con
   return std::optional<TableDefinition>(std::move(out));
 }
 
-Result<std::vector<ducklake::SnapshotRow>> load_snapshots(pg::Connection& connection, const Lake& lake,
+Result<std::vector<ducklake::SnapshotRow>> load_snapshots(pg::Connection& connection,
+                                                          const Lake& lake,
                                                           const std::vector<std::int64_t>& ids) {
   DIL_TRY(pg::ResultSet rows,
           connection.exec(Statement{pg::sql_for_schema(lake.metadata_schema, kSnapshots),
@@ -371,9 +388,11 @@ Result<std::vector<ducklake::SnapshotRow>> load_snapshots(pg::Connection& connec
 }
 
 Result<std::optional<ducklake::SnapshotRow>> load_snapshot_from(pg::Connection& connection,
-                                                                const Lake& lake, SnapshotId at_least) {
+                                                                const Lake& lake,
+                                                                SnapshotId at_least) {
   DIL_TRY(pg::ResultSet rows,
-          connection.exec(Statement{pg::sql_for_schema(lake.metadata_schema, kSnapshotFrom), {at_least}}));
+          connection.exec(
+              Statement{pg::sql_for_schema(lake.metadata_schema, kSnapshotFrom), {at_least}}));
   if (rows.empty()) return std::optional<ducklake::SnapshotRow>();
   DIL_TRY(ducklake::SnapshotRow snapshot, read_snapshot(rows.row(0)));
   return std::optional<ducklake::SnapshotRow>(std::move(snapshot));

@@ -14,24 +14,26 @@
 
 namespace duckicelake::store {
 
-// One DuckLake as this process sees it: which PostgreSQL schema holds its ducklake_* tables and under which
-// catalog id the sidecar keeps its rows. Immutable.
+// One DuckLake as this process sees it: which PostgreSQL schema holds its ducklake_* tables and
+// under which catalog id the sidecar keeps its rows. Immutable.
 struct Lake {
-  std::string catalog_id;      // the {prefix} of its routes
+  std::string catalog_id;  // the {prefix} of its routes
   pg::SqlIdent metadata_schema;
   std::string data_path;       // s3://bucket/prefix/ ending in '/'
   std::string format_version;  // "1.0" or "0.4"
 };
 
 // Reads data_path, version and encryption from ducklake_metadata.
-// kUnsupported: a format version that this project does not know, an encrypted lake, a DATA_PATH that is not on S3.
-// kNotFound: the schema holds no DuckLake.
-Result<Lake> open_lake(pg::Connection& connection, std::string catalog_id, pg::SqlIdent metadata_schema);
+// kUnsupported: a format version that this project does not know, an encrypted lake, a DATA_PATH
+// that is not on S3. kNotFound: the schema holds no DuckLake.
+Result<Lake> open_lake(pg::Connection& connection, std::string catalog_id,
+                       pg::SqlIdent metadata_schema);
 
 // What decides whether anything may have changed.
 struct LakeHead {
-  SnapshotId snapshot;           // the newest DuckLake snapshot
-  std::int64_t revision = 0;     // raised by expire, cleanup and sidecar changes, which take no snapshot
+  SnapshotId snapshot;  // the newest DuckLake snapshot
+  std::int64_t revision =
+      0;  // raised by expire, cleanup and sidecar changes, which take no snapshot
   friend bool operator==(const LakeHead&, const LakeHead&) = default;
 };
 
@@ -48,8 +50,8 @@ Result<std::vector<ChangesRow>> load_changes(pg::Connection& connection, const L
 
 // A table's rows in the catalog tables (not its files), all versions.
 struct TableDefinition {
-  ducklake::TableRow table;               // the live row
-  SnapshotId first_begin;                 // of the table's first row (renames make further rows)
+  ducklake::TableRow table;  // the live row
+  SnapshotId first_begin;    // of the table's first row (renames make further rows)
   std::vector<ducklake::ColumnRow> columns;
   std::vector<ducklake::ColumnTagRow> column_tags;
   std::optional<std::string> comment;
@@ -58,17 +60,19 @@ struct TableDefinition {
   std::optional<ducklake::TableStats> stats;
   std::vector<ducklake::NameMappingRow> name_mappings;
   std::vector<ducklake::InlinedTable> inlined_tables;
-  bool has_inlined_deletes = false;       // ducklake_inlined_delete_<id> exists
+  bool has_inlined_deletes = false;  // ducklake_inlined_delete_<id> exists
 };
 // One round trip (a pipeline). nullopt: the table is not live.
 Result<std::optional<TableDefinition>> load_table_definition(pg::Connection& connection,
                                                              const Lake& lake, TableId table);
 
 // Snapshot rows by id, ascending; ids that do not exist are left out.
-Result<std::vector<ducklake::SnapshotRow>> load_snapshots(pg::Connection& connection, const Lake& lake,
+Result<std::vector<ducklake::SnapshotRow>> load_snapshots(pg::Connection& connection,
+                                                          const Lake& lake,
                                                           const std::vector<std::int64_t>& ids);
 // The oldest snapshot with an id of at least `at_least`.
 Result<std::optional<ducklake::SnapshotRow>> load_snapshot_from(pg::Connection& connection,
-                                                                const Lake& lake, SnapshotId at_least);
+                                                                const Lake& lake,
+                                                                SnapshotId at_least);
 
 }  // namespace duckicelake::store

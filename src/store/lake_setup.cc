@@ -18,10 +18,12 @@ struct Index {
   Sql sql;
 };
 
-// Each serves one question that is asked of one table's rows, so that no query is a scan over other tables' rows.
+// Each serves one question that is asked of one table's rows, so that no query is a scan over other
+// tables' rows.
 constexpr std::array kIndexes = {
     Index{"duckicelake_one_live_delete", "at most one live delete file for a data file",
-          "CREATE UNIQUE INDEX IF NOT EXISTS duckicelake_one_live_delete ON {schema}.ducklake_delete_file "
+          "CREATE UNIQUE INDEX IF NOT EXISTS duckicelake_one_live_delete ON "
+          "{schema}.ducklake_delete_file "
           "(data_file_id) WHERE end_snapshot IS NULL"},
     Index{"duckicelake_data_file_id", "files of a table written since",
           "CREATE INDEX IF NOT EXISTS duckicelake_data_file_id ON {schema}.ducklake_data_file "
@@ -41,11 +43,13 @@ constexpr std::array kIndexes = {
     Index{"duckicelake_delete_file_end", "delete files of a table that ended since",
           "CREATE INDEX IF NOT EXISTS duckicelake_delete_file_end ON {schema}.ducklake_delete_file "
           "(table_id, end_snapshot) WHERE end_snapshot IS NOT NULL"},
-    Index{"duckicelake_file_stats", "column statistics of a file",
-          "CREATE INDEX IF NOT EXISTS duckicelake_file_stats ON {schema}.ducklake_file_column_stats "
-          "(table_id, data_file_id)"},
+    Index{
+        "duckicelake_file_stats", "column statistics of a file",
+        "CREATE INDEX IF NOT EXISTS duckicelake_file_stats ON {schema}.ducklake_file_column_stats "
+        "(table_id, data_file_id)"},
     Index{"duckicelake_file_partition", "partition values of a file",
-          "CREATE INDEX IF NOT EXISTS duckicelake_file_partition ON {schema}.ducklake_file_partition_value "
+          "CREATE INDEX IF NOT EXISTS duckicelake_file_partition ON "
+          "{schema}.ducklake_file_partition_value "
           "(table_id, data_file_id)"},
     Index{"duckicelake_table_id", "versions of a table",
           "CREATE INDEX IF NOT EXISTS duckicelake_table_id ON {schema}.ducklake_table (table_id)"},
@@ -59,30 +63,38 @@ constexpr std::array kIndexes = {
           "CREATE INDEX IF NOT EXISTS duckicelake_schema_name ON {schema}.ducklake_schema "
           "(schema_name) WHERE end_snapshot IS NULL"},
     Index{"duckicelake_column_table", "columns of a table",
-          "CREATE INDEX IF NOT EXISTS duckicelake_column_table ON {schema}.ducklake_column (table_id)"},
+          "CREATE INDEX IF NOT EXISTS duckicelake_column_table ON {schema}.ducklake_column "
+          "(table_id)"},
     Index{"duckicelake_column_tag_table", "column comments of a table",
-          "CREATE INDEX IF NOT EXISTS duckicelake_column_tag_table ON {schema}.ducklake_column_tag (table_id)"},
+          "CREATE INDEX IF NOT EXISTS duckicelake_column_tag_table ON {schema}.ducklake_column_tag "
+          "(table_id)"},
     Index{"duckicelake_tag_object", "comments of an object",
           "CREATE INDEX IF NOT EXISTS duckicelake_tag_object ON {schema}.ducklake_tag (object_id)"},
     Index{"duckicelake_partition_table", "partitionings of a table",
-          "CREATE INDEX IF NOT EXISTS duckicelake_partition_table ON {schema}.ducklake_partition_info "
+          "CREATE INDEX IF NOT EXISTS duckicelake_partition_table ON "
+          "{schema}.ducklake_partition_info "
           "(table_id)"},
     Index{"duckicelake_partition_column", "columns of a partitioning",
-          "CREATE INDEX IF NOT EXISTS duckicelake_partition_column ON {schema}.ducklake_partition_column "
+          "CREATE INDEX IF NOT EXISTS duckicelake_partition_column ON "
+          "{schema}.ducklake_partition_column "
           "(partition_id)"},
     Index{"duckicelake_sort_table", "sort orders of a table",
-          "CREATE INDEX IF NOT EXISTS duckicelake_sort_table ON {schema}.ducklake_sort_info (table_id)"},
+          "CREATE INDEX IF NOT EXISTS duckicelake_sort_table ON {schema}.ducklake_sort_info "
+          "(table_id)"},
     Index{"duckicelake_sort_expression", "expressions of a sort order",
-          "CREATE INDEX IF NOT EXISTS duckicelake_sort_expression ON {schema}.ducklake_sort_expression "
+          "CREATE INDEX IF NOT EXISTS duckicelake_sort_expression ON "
+          "{schema}.ducklake_sort_expression "
           "(sort_id)"},
     Index{"duckicelake_table_stats", "statistics of a table",
-          "CREATE INDEX IF NOT EXISTS duckicelake_table_stats ON {schema}.ducklake_table_stats (table_id)"},
+          "CREATE INDEX IF NOT EXISTS duckicelake_table_stats ON {schema}.ducklake_table_stats "
+          "(table_id)"},
     Index{"duckicelake_table_column_stats", "column statistics of a table",
           "CREATE INDEX IF NOT EXISTS duckicelake_table_column_stats ON "
           "{schema}.ducklake_table_column_stats (table_id)"},
-    Index{"duckicelake_column_mapping", "name mappings of a table",
-          "CREATE INDEX IF NOT EXISTS duckicelake_column_mapping ON {schema}.ducklake_column_mapping "
-          "(table_id)"},
+    Index{
+        "duckicelake_column_mapping", "name mappings of a table",
+        "CREATE INDEX IF NOT EXISTS duckicelake_column_mapping ON {schema}.ducklake_column_mapping "
+        "(table_id)"},
     Index{"duckicelake_name_mapping", "entries of a name mapping",
           "CREATE INDEX IF NOT EXISTS duckicelake_name_mapping ON {schema}.ducklake_name_mapping "
           "(mapping_id)"},
@@ -90,7 +102,8 @@ constexpr std::array kIndexes = {
           "CREATE INDEX IF NOT EXISTS duckicelake_inlined_tables ON "
           "{schema}.ducklake_inlined_data_tables (table_id)"},
     Index{"duckicelake_schema_versions", "schema versions of a table",
-          "CREATE INDEX IF NOT EXISTS duckicelake_schema_versions ON {schema}.ducklake_schema_versions "
+          "CREATE INDEX IF NOT EXISTS duckicelake_schema_versions ON "
+          "{schema}.ducklake_schema_versions "
           "(table_id)"},
     Index{"duckicelake_scheduled", "a file that is scheduled for deletion",
           "CREATE INDEX IF NOT EXISTS duckicelake_scheduled ON "
@@ -108,7 +121,8 @@ constexpr std::array kTriggers = {
     Trigger{"duckicelake_expired", "notice expired snapshots", "ducklake_snapshot",
             "CREATE TRIGGER duckicelake_expired AFTER DELETE ON {schema}.ducklake_snapshot "
             "FOR EACH STATEMENT EXECUTE FUNCTION duckicelake.raise_revision()"},
-    Trigger{"duckicelake_retired", "keep account of files that a merge, a flush or an expire took out",
+    Trigger{"duckicelake_retired",
+            "keep account of files that a merge, a flush or an expire took out",
             "ducklake_data_file",
             "CREATE TRIGGER duckicelake_retired AFTER DELETE ON {schema}.ducklake_data_file "
             "REFERENCING OLD TABLE AS retired FOR EACH STATEMENT "
@@ -121,7 +135,8 @@ constexpr std::array kTriggers = {
 };
 
 constexpr Sql kPresentIndexes =
-    "SELECT c.relname FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid "
+    "SELECT c.relname FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = "
+    "i.indexrelid "
     "JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
     "WHERE n.nspname = $1 AND c.relname LIKE 'duckicelake\\_%' AND i.indisvalid";
 
@@ -131,11 +146,13 @@ constexpr Sql kPresentTriggers =
     "WHERE n.nspname = $1 AND t.tgname LIKE 'duckicelake\\_%' AND t.tgenabled <> 'D'";
 
 constexpr Sql kDuplicates =
-    "SELECT table_id, data_file_id, count(*) FROM {schema}.ducklake_delete_file WHERE end_snapshot IS NULL "
+    "SELECT table_id, data_file_id, count(*) FROM {schema}.ducklake_delete_file WHERE end_snapshot "
+    "IS NULL "
     "GROUP BY table_id, data_file_id HAVING count(*) > 1 ORDER BY table_id, data_file_id";
 
 constexpr Sql kForeign =
-    "SELECT c.relname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
+    "SELECT c.relname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = "
+    "c.relnamespace "
     "WHERE n.nspname = $1 AND c.relname LIKE 'ducklake\\_%' AND c.relkind = 'r' "
     "AND NOT pg_has_role(current_user, c.relowner, 'USAGE') ORDER BY c.relname";
 
@@ -161,18 +178,20 @@ Result<std::set<std::string>> names_of(pg::Connection& connection, const Sql& sq
 
 Error explain(Error error, std::string_view name) {
   if (pg::sqlstate(error) == "42501") {
-    return Error(Code::kPermissionDenied,
-                 fmt::format("\"{}\" could not be created: the role must own the ducklake_* tables (or be a "
-                             "member of their owner) and may use schema duckicelake",
-                             name),
-                 error.cause());
+    return Error(
+        Code::kPermissionDenied,
+        fmt::format("\"{}\" could not be created: the role must own the ducklake_* tables (or be a "
+                    "member of their owner) and may use schema duckicelake",
+                    name),
+        error.cause());
   }
   return std::move(error).with_context(name);
 }
 
 }  // namespace
 
-Result<std::vector<SetupItem>> inspect_setup(pg::Connection& connection, const pg::SqlIdent& schema) {
+Result<std::vector<SetupItem>> inspect_setup(pg::Connection& connection,
+                                             const pg::SqlIdent& schema) {
   DIL_TRY(std::set<std::string> indexes, names_of(connection, kPresentIndexes, schema));
   DIL_TRY(std::set<std::string> triggers, names_of(connection, kPresentTriggers, schema));
   std::vector<SetupItem> out;
@@ -189,9 +208,9 @@ Result<std::vector<SetupItem>> inspect_setup(pg::Connection& connection, const p
 
 Result<std::vector<DuplicateDelete>> find_duplicate_deletes(pg::Connection& connection,
                                                             const pg::SqlIdent& schema) {
-  DIL_TRY(pg::ResultSet rows, connection.exec(Statement{pg::sql_for_schema(schema, kDuplicates),
-                                                        {},
-                                                        pg::Prepare::kOnce}));
+  DIL_TRY(
+      pg::ResultSet rows,
+      connection.exec(Statement{pg::sql_for_schema(schema, kDuplicates), {}, pg::Prepare::kOnce}));
   std::vector<DuplicateDelete> out;
   for (pg::Row row : rows) {
     pg::RowReader in(row);
@@ -225,11 +244,12 @@ Result<std::int64_t> count_other_sessions(pg::Connection& connection) {
 Status install_setup(pg::Connection& connection, const pg::SqlIdent& schema) {
   DIL_TRY(std::vector<DuplicateDelete> duplicates, find_duplicate_deletes(connection, schema));
   if (!duplicates.empty()) {
-    return make_error(Code::kAlreadyExists,
-                      "{} data files have more than one live delete file (first: data_file_id {} of table {}); "
-                      "DuckLake shows their rows twice. Rewrite these tables with ducklake_rewrite_data_files, "
-                      "then run init again",
-                      duplicates.size(), duplicates[0].data_file_id, duplicates[0].table_id);
+    return make_error(
+        Code::kAlreadyExists,
+        "{} data files have more than one live delete file (first: data_file_id {} of table {}); "
+        "DuckLake shows their rows twice. Rewrite these tables with ducklake_rewrite_data_files, "
+        "then run init again",
+        duplicates.size(), duplicates[0].data_file_id, duplicates[0].table_id);
   }
   for (const Index& index : kIndexes) {
     auto made = connection.exec(

@@ -18,7 +18,8 @@ constexpr Sql kNamespaces =
     "ON n.catalog_id = $1 AND n.schema_id = s.schema_id "
     "WHERE s.end_snapshot IS NULL AND NOT starts_with(s.schema_name, '__masked_')";
 
-// A schema that has levels in the sidecar is not reachable by its plain name: the two forms stay distinct.
+// A schema that has levels in the sidecar is not reachable by its plain name: the two forms stay
+// distinct.
 constexpr Sql kFindNamespace =
     "SELECT s.schema_id, s.schema_name, coalesce(n.levels, ARRAY[s.schema_name::text]) "
     "FROM {schema}.ducklake_schema s LEFT JOIN duckicelake.namespace n "
@@ -42,12 +43,16 @@ constexpr Sql kFindTable =
 
 constexpr Sql kFindView =
     "SELECT v.view_id, v.view_uuid::text, v.begin_snapshot, "
-    "(SELECT (extract(epoch FROM s.snapshot_time) * 1000000)::bigint FROM {schema}.ducklake_snapshot s "
+    "(SELECT (extract(epoch FROM s.snapshot_time) * 1000000)::bigint FROM "
+    "{schema}.ducklake_snapshot s "
     " WHERE s.snapshot_id >= v.begin_snapshot ORDER BY s.snapshot_id LIMIT 1), "
-    "v.view_name, coalesce(v.dialect, 'duckdb'), coalesce(v.sql, ''), coalesce(v.column_aliases, ''), "
-    "(SELECT g.value FROM {schema}.ducklake_tag g WHERE g.object_id = v.view_id AND g.key = 'comment' "
+    "v.view_name, coalesce(v.dialect, 'duckdb'), coalesce(v.sql, ''), coalesce(v.column_aliases, "
+    "''), "
+    "(SELECT g.value FROM {schema}.ducklake_tag g WHERE g.object_id = v.view_id AND g.key = "
+    "'comment' "
     " AND g.end_snapshot IS NULL) "
-    "FROM {schema}.ducklake_view v WHERE v.schema_id = $1 AND v.view_name = $2 AND v.end_snapshot IS NULL";
+    "FROM {schema}.ducklake_view v WHERE v.schema_id = $1 AND v.view_name = $2 AND v.end_snapshot "
+    "IS NULL";
 
 Result<NamespaceRow> read_namespace(const pg::Row& row) {
   NamespaceRow out;
@@ -62,10 +67,10 @@ Result<NamespaceRow> read_namespace(const pg::Row& row) {
 
 Result<std::vector<std::string>> list(pg::Connection& connection, const Lake& lake, const Sql& sql,
                                       SchemaId schema, const PageRequest& page) {
-  const std::int64_t limit =
-      page.limit > 0 ? page.limit : std::numeric_limits<std::int64_t>::max();
-  DIL_TRY(pg::ResultSet rows, connection.exec(Statement{pg::sql_for_schema(lake.metadata_schema, sql),
-                                                        {schema, page.after, limit}}));
+  const std::int64_t limit = page.limit > 0 ? page.limit : std::numeric_limits<std::int64_t>::max();
+  DIL_TRY(pg::ResultSet rows,
+          connection.exec(Statement{pg::sql_for_schema(lake.metadata_schema, sql),
+                                    {schema, page.after, limit}}));
   std::vector<std::string> out;
   out.reserve(rows.size());
   for (pg::Row row : rows) {
@@ -79,8 +84,8 @@ Result<std::vector<std::string>> list(pg::Connection& connection, const Lake& la
 
 Result<std::vector<NamespaceRow>> list_namespaces(pg::Connection& connection, const Lake& lake) {
   DIL_TRY(pg::ResultSet rows,
-          connection.exec(Statement{pg::sql_for_schema(lake.metadata_schema, kNamespaces),
-                                    {lake.catalog_id}}));
+          connection.exec(
+              Statement{pg::sql_for_schema(lake.metadata_schema, kNamespaces), {lake.catalog_id}}));
   std::vector<NamespaceRow> out;
   out.reserve(rows.size());
   for (pg::Row row : rows) {
@@ -105,20 +110,21 @@ Result<std::optional<NamespaceRow>> find_namespace(pg::Connection& connection, c
   return std::optional<NamespaceRow>(std::move(item));
 }
 
-Result<std::vector<std::string>> list_tables(pg::Connection& connection, const Lake& lake, SchemaId schema,
-                                             const PageRequest& page) {
+Result<std::vector<std::string>> list_tables(pg::Connection& connection, const Lake& lake,
+                                             SchemaId schema, const PageRequest& page) {
   return list(connection, lake, kTables, schema, page);
 }
 
-Result<std::vector<std::string>> list_views(pg::Connection& connection, const Lake& lake, SchemaId schema,
-                                            const PageRequest& page) {
+Result<std::vector<std::string>> list_views(pg::Connection& connection, const Lake& lake,
+                                            SchemaId schema, const PageRequest& page) {
   return list(connection, lake, kViews, schema, page);
 }
 
-Result<std::optional<TableName>> find_table(pg::Connection& connection, const Lake& lake, SchemaId schema,
-                                            const std::string& name) {
+Result<std::optional<TableName>> find_table(pg::Connection& connection, const Lake& lake,
+                                            SchemaId schema, const std::string& name) {
   DIL_TRY(pg::ResultSet rows,
-          connection.exec(Statement{pg::sql_for_schema(lake.metadata_schema, kFindTable), {schema, name}}));
+          connection.exec(
+              Statement{pg::sql_for_schema(lake.metadata_schema, kFindTable), {schema, name}}));
   if (rows.empty()) return std::optional<TableName>();
   RowReader in(rows.row(0));
   TableName out;
@@ -128,10 +134,11 @@ Result<std::optional<TableName>> find_table(pg::Connection& connection, const La
   return std::optional<TableName>(std::move(out));
 }
 
-Result<std::optional<ViewRow>> find_view(pg::Connection& connection, const Lake& lake, SchemaId schema,
-                                         const std::string& name) {
+Result<std::optional<ViewRow>> find_view(pg::Connection& connection, const Lake& lake,
+                                         SchemaId schema, const std::string& name) {
   DIL_TRY(pg::ResultSet rows,
-          connection.exec(Statement{pg::sql_for_schema(lake.metadata_schema, kFindView), {schema, name}}));
+          connection.exec(
+              Statement{pg::sql_for_schema(lake.metadata_schema, kFindView), {schema, name}}));
   if (rows.empty()) return std::optional<ViewRow>();
   RowReader in(rows.row(0));
   ViewRow out;

@@ -13,8 +13,8 @@
 // Names of namespaces, tables and views as of now, looked up by name and answered with ids.
 namespace duckicelake::store {
 
-// The levels of a namespace. A DuckLake schema is one level, whatever dots it has, unless the sidecar holds levels
-// for it (a multi-level namespace made over REST).
+// The levels of a namespace. A DuckLake schema is one level, whatever dots it has, unless the
+// sidecar holds levels for it (a multi-level namespace made over REST).
 using Levels = std::vector<std::string>;
 
 struct NamespaceRow {
@@ -35,30 +35,31 @@ struct PageRequest {
   std::int64_t limit = 0;
 };
 // Names of live tables; those that begin with "__mask_" are left out.
-Result<std::vector<std::string>> list_tables(pg::Connection& connection, const Lake& lake, SchemaId schema,
-                                             const PageRequest& page);
-Result<std::vector<std::string>> list_views(pg::Connection& connection, const Lake& lake, SchemaId schema,
-                                            const PageRequest& page);
+Result<std::vector<std::string>> list_tables(pg::Connection& connection, const Lake& lake,
+                                             SchemaId schema, const PageRequest& page);
+Result<std::vector<std::string>> list_views(pg::Connection& connection, const Lake& lake,
+                                            SchemaId schema, const PageRequest& page);
 
 struct TableName {
   TableId table_id;
   std::string uuid;
 };
-Result<std::optional<TableName>> find_table(pg::Connection& connection, const Lake& lake, SchemaId schema,
-                                            const std::string& name);
+Result<std::optional<TableName>> find_table(pg::Connection& connection, const Lake& lake,
+                                            SchemaId schema, const std::string& name);
 
 struct ViewRow {
   ViewId view_id;
   std::string uuid;
   SnapshotId begin;
-  std::int64_t begin_time_micros = 0;  // of the snapshot `begin`; of the oldest one when that was expired
+  std::int64_t begin_time_micros =
+      0;  // of the snapshot `begin`; of the oldest one when that was expired
   std::string name;
   std::string dialect;
-  std::string sql;              // with DuckLake's {DUCKLAKE_CATALOG} placeholder
-  std::string column_aliases;   // "a","b" or empty
+  std::string sql;             // with DuckLake's {DUCKLAKE_CATALOG} placeholder
+  std::string column_aliases;  // "a","b" or empty
   std::optional<std::string> comment;
 };
-Result<std::optional<ViewRow>> find_view(pg::Connection& connection, const Lake& lake, SchemaId schema,
-                                         const std::string& name);
+Result<std::optional<ViewRow>> find_view(pg::Connection& connection, const Lake& lake,
+                                         SchemaId schema, const std::string& name);
 
 }  // namespace duckicelake::store

@@ -16,14 +16,16 @@ using pg::Sql;
 using pg::Statement;
 
 constexpr Sql kRegister =
-    "INSERT INTO duckicelake.catalog (catalog_id, metadata_schema) VALUES ($1, $2) ON CONFLICT DO NOTHING";
+    "INSERT INTO duckicelake.catalog (catalog_id, metadata_schema) VALUES ($1, $2) ON CONFLICT DO "
+    "NOTHING";
 constexpr Sql kRegistered =
     "SELECT count(*) FROM duckicelake.catalog WHERE catalog_id = $1 AND metadata_schema = $2";
 constexpr Sql kStartRevision =
     "INSERT INTO duckicelake.revision (metadata_schema) VALUES ($1) ON CONFLICT DO NOTHING";
 
 constexpr Sql kIndexedTo = "SELECT indexed_to FROM duckicelake.catalog WHERE catalog_id = $1";
-constexpr Sql kLockIndex = "SELECT indexed_to FROM duckicelake.catalog WHERE catalog_id = $1 FOR UPDATE";
+constexpr Sql kLockIndex =
+    "SELECT indexed_to FROM duckicelake.catalog WHERE catalog_id = $1 FOR UPDATE";
 constexpr Sql kInsertChanges =
     "INSERT INTO duckicelake.table_change (catalog_id, table_id, snapshot_id, is_compaction) "
     "SELECT $1, t, s, c = 1 FROM unnest($2::bigint[], $3::bigint[], $4::bigint[]) AS u(t, s, c) "
@@ -36,24 +38,31 @@ constexpr Sql kTableChanges =
 constexpr Sql kLoadVersion =
     "SELECT version FROM duckicelake.table_state WHERE catalog_id = $1 AND table_id = $2";
 constexpr Sql kLoadState =
-    "SELECT version, through_snapshot, next_file_id, revision, retired_serial, metadata_location, document, "
+    "SELECT version, through_snapshot, next_file_id, revision, retired_serial, metadata_location, "
+    "document, "
     "manifests, ranges, totals, inlined_keys, must_rewrite FROM duckicelake.table_state "
     "WHERE catalog_id = $1 AND table_id = $2";
 constexpr Sql kSaveState =
-    "INSERT INTO duckicelake.table_state (catalog_id, table_id, version, through_snapshot, next_file_id, "
-    "revision, retired_serial, metadata_location, document, manifests, ranges, totals, inlined_keys, "
+    "INSERT INTO duckicelake.table_state (catalog_id, table_id, version, through_snapshot, "
+    "next_file_id, "
+    "revision, retired_serial, metadata_location, document, manifests, ranges, totals, "
+    "inlined_keys, "
     "must_rewrite) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14) "
     "ON CONFLICT (catalog_id, table_id) DO UPDATE SET version = excluded.version, "
     "through_snapshot = excluded.through_snapshot, next_file_id = excluded.next_file_id, "
     "revision = excluded.revision, retired_serial = excluded.retired_serial, "
     "metadata_location = excluded.metadata_location, document = excluded.document, "
     "manifests = excluded.manifests, ranges = excluded.ranges, totals = excluded.totals, "
-    "inlined_keys = excluded.inlined_keys, must_rewrite = excluded.must_rewrite, updated_at = now()";
-constexpr Sql kDropSnapshots = "DELETE FROM duckicelake.snapshot WHERE catalog_id = $1 AND table_id = $2";
-constexpr Sql kDropState = "DELETE FROM duckicelake.table_state WHERE catalog_id = $1 AND table_id = $2";
+    "inlined_keys = excluded.inlined_keys, must_rewrite = excluded.must_rewrite, updated_at = "
+    "now()";
+constexpr Sql kDropSnapshots =
+    "DELETE FROM duckicelake.snapshot WHERE catalog_id = $1 AND table_id = $2";
+constexpr Sql kDropState =
+    "DELETE FROM duckicelake.table_state WHERE catalog_id = $1 AND table_id = $2";
 
 constexpr Sql kPublished =
-    "SELECT snapshot_id, document FROM duckicelake.snapshot WHERE catalog_id = $1 AND table_id = $2 "
+    "SELECT snapshot_id, document FROM duckicelake.snapshot WHERE catalog_id = $1 AND table_id = "
+    "$2 "
     "AND NOT is_hidden ORDER BY snapshot_id";
 constexpr Sql kSavePublished =
     "INSERT INTO duckicelake.snapshot (catalog_id, table_id, snapshot_id, document) "
@@ -71,7 +80,8 @@ constexpr Sql kExpired =
 constexpr Sql kRetired =
     "SELECT serial, data_file_id, begin_snapshot, end_snapshot, path, path_is_relative, is_gone "
     "FROM duckicelake.retired_file WHERE metadata_schema = $1 AND table_id = $2 AND serial > $3 "
-    "UNION SELECT serial, data_file_id, begin_snapshot, end_snapshot, path, path_is_relative, is_gone "
+    "UNION SELECT serial, data_file_id, begin_snapshot, end_snapshot, path, path_is_relative, "
+    "is_gone "
     "FROM duckicelake.retired_file WHERE metadata_schema = $1 AND table_id = $2 AND is_gone "
     "ORDER BY serial";
 constexpr Sql kForgetGone =
@@ -79,10 +89,12 @@ constexpr Sql kForgetGone =
     "AND serial = ANY($3) AND is_gone";
 
 constexpr Sql kInlinedFiles =
-    "SELECT file_key, inlined_table, begin_snapshot, path, record_count, file_size_bytes, row_ids, stats "
+    "SELECT file_key, inlined_table, begin_snapshot, path, record_count, file_size_bytes, row_ids, "
+    "stats "
     "FROM duckicelake.inlined_file WHERE catalog_id = $1 AND table_id = $2";
 constexpr Sql kInsertInlined =
-    "INSERT INTO duckicelake.inlined_file (catalog_id, table_id, inlined_table, begin_snapshot, path, "
+    "INSERT INTO duckicelake.inlined_file (catalog_id, table_id, inlined_table, begin_snapshot, "
+    "path, "
     "record_count, file_size_bytes, row_ids, stats) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9) "
     "RETURNING file_key";
 
@@ -94,7 +106,8 @@ constexpr Sql kUnlock = "SELECT pg_advisory_unlock(hashtextextended($1, $2))";
 
 constexpr std::int64_t kIndexBatch = 2000;
 
-Status write_index(pg::Connection& connection, const Lake& lake, const std::vector<ChangesRow>& rows) {
+Status write_index(pg::Connection& connection, const Lake& lake,
+                   const std::vector<ChangesRow>& rows) {
   std::vector<std::int64_t> tables, snapshots, compactions;
   for (const ChangesRow& row : rows) {
     DIL_TRY(std::vector<ducklake::Change> changes, ducklake::parse_changes(row.changes_made));
@@ -111,8 +124,8 @@ Status write_index(pg::Connection& connection, const Lake& lake, const std::vect
   std::vector<Statement> statements;
   if (!tables.empty()) {
     statements.push_back({kInsertChanges,
-                          {lake.catalog_id, Param::int64_array(tables), Param::int64_array(snapshots),
-                           Param::int64_array(compactions)}});
+                          {lake.catalog_id, Param::int64_array(tables),
+                           Param::int64_array(snapshots), Param::int64_array(compactions)}});
   }
   statements.push_back({kSetIndexed, {lake.catalog_id, rows.back().snapshot}});
   DIL_TRY(auto results, connection.batch(statements));
@@ -130,15 +143,17 @@ Status register_catalog(pg::Connection& connection, const Lake& lake) {
   DIL_TRY(std::vector<pg::ResultSet> results, connection.batch(statements));
   DIL_TRY(std::int64_t count, results[2].row(0).int64(0));
   if (count == 1) return {};
-  return make_error(Code::kAlreadyExists,
-                    "catalog \"{}\" or metadata schema \"{}\" is already registered with another partner",
-                    lake.catalog_id, lake.metadata_schema.name());
+  return make_error(
+      Code::kAlreadyExists,
+      "catalog \"{}\" or metadata schema \"{}\" is already registered with another partner",
+      lake.catalog_id, lake.metadata_schema.name());
 }
 
 Result<SnapshotId> catch_up_change_index(pg::Connection& connection, const Lake& lake) {
   while (true) {
     DIL_TRY(pg::ResultSet now, connection.exec(Statement{kIndexedTo, {lake.catalog_id}}));
-    if (now.empty()) return make_error(Code::kInternal, "catalog {} is not registered", lake.catalog_id);
+    if (now.empty())
+      return make_error(Code::kInternal, "catalog {} is not registered", lake.catalog_id);
     DIL_TRY(std::int64_t indexed, now.row(0).int64(0));
     DIL_TRY(std::vector<ChangesRow> rows,
             load_changes(connection, lake, SnapshotId(indexed), kIndexBatch));
@@ -161,7 +176,8 @@ Result<SnapshotId> load_index_end(pg::Connection& connection, const Lake& lake) 
 }
 
 Result<std::vector<TableChange>> load_table_changes(pg::Connection& connection, const Lake& lake,
-                                                    TableId table, SnapshotId after, SnapshotId through) {
+                                                    TableId table, SnapshotId after,
+                                                    SnapshotId through) {
   DIL_TRY(pg::ResultSet rows,
           connection.exec(Statement{kTableChanges, {lake.catalog_id, table, after, through}}));
   std::vector<TableChange> out;
@@ -209,14 +225,13 @@ Result<std::optional<TableState>> load_table_state(pg::Connection& connection, c
 
 Status save_table_state(pg::Connection& connection, const Lake& lake, TableId table,
                         const TableState& state) {
-  DIL_TRY(auto rows,
-          connection.exec(Statement{
-              kSaveState,
-              {lake.catalog_id, table, state.version, state.through, state.next_file_id, state.revision,
-               state.retired_serial, state.metadata_location, state.document,
-               Param::bytea(state.manifests), Param::int64_array(state.ranges),
-               Param::int64_array(state.totals), Param::int64_array(state.inlined_keys),
-               state.must_rewrite}}));
+  DIL_TRY(auto rows, connection.exec(Statement{
+                         kSaveState,
+                         {lake.catalog_id, table, state.version, state.through, state.next_file_id,
+                          state.revision, state.retired_serial, state.metadata_location,
+                          state.document, Param::bytea(state.manifests),
+                          Param::int64_array(state.ranges), Param::int64_array(state.totals),
+                          Param::int64_array(state.inlined_keys), state.must_rewrite}}));
   (void)rows;
   return {};
 }
@@ -271,8 +286,8 @@ Status hide_published(pg::Connection& connection, const Lake& lake, TableId tabl
   return {};
 }
 
-Result<std::vector<std::int64_t>> load_expired_published(pg::Connection& connection, const Lake& lake,
-                                                         TableId table) {
+Result<std::vector<std::int64_t>> load_expired_published(pg::Connection& connection,
+                                                         const Lake& lake, TableId table) {
   DIL_TRY(pg::ResultSet rows,
           connection.exec(Statement{pg::sql_for_schema(lake.metadata_schema, kExpired),
                                     {lake.catalog_id, table}}));
@@ -286,8 +301,8 @@ Result<std::vector<std::int64_t>> load_expired_published(pg::Connection& connect
 
 Result<std::vector<RetiredFile>> load_retired(pg::Connection& connection, const Lake& lake,
                                               const ducklake::TableRow& table, std::int64_t after) {
-  DIL_TRY(pg::ResultSet rows,
-          connection.exec(Statement{kRetired, {lake.metadata_schema.name(), table.table_id, after}}));
+  DIL_TRY(pg::ResultSet rows, connection.exec(Statement{
+                                  kRetired, {lake.metadata_schema.name(), table.table_id, after}}));
   std::vector<RetiredFile> out;
   for (pg::Row row : rows) {
     RowReader in(row);
@@ -308,9 +323,9 @@ Result<std::vector<RetiredFile>> load_retired(pg::Connection& connection, const 
 Status forget_gone(pg::Connection& connection, const Lake& lake, TableId table,
                    std::span<const std::int64_t> serials) {
   if (serials.empty()) return {};
-  DIL_TRY(auto rows, connection.exec(Statement{kForgetGone,
-                                               {lake.metadata_schema.name(), table,
-                                                Param::int64_array(serials)}}));
+  DIL_TRY(auto rows,
+          connection.exec(Statement{
+              kForgetGone, {lake.metadata_schema.name(), table, Param::int64_array(serials)}}));
   (void)rows;
   return {};
 }
@@ -340,10 +355,10 @@ Result<std::vector<InlinedFile>> load_inlined_files(pg::Connection& connection, 
 Status insert_inlined_file(pg::Connection& connection, const Lake& lake, TableId table,
                            InlinedFile& file) {
   DIL_TRY(pg::ResultSet rows,
-          connection.exec(Statement{kInsertInlined,
-                                    {lake.catalog_id, table, file.inlined_table, file.begin, file.path,
-                                     file.record_count, file.file_size_bytes,
-                                     Param::int64_array(file.row_ids), file.stats}}));
+          connection.exec(Statement{
+              kInsertInlined,
+              {lake.catalog_id, table, file.inlined_table, file.begin, file.path, file.record_count,
+               file.file_size_bytes, Param::int64_array(file.row_ids), file.stats}}));
   DIL_TRY(std::int64_t key, rows.row(0).int64(0));
   file.key = -key;
   return {};
@@ -363,15 +378,13 @@ Result<std::map<std::string, std::string>> load_table_properties(pg::Connection&
 }
 
 Status lock_table(pg::Connection& connection, const Lake& lake, TableId table) {
-  DIL_TRY(auto rows,
-          connection.exec(Statement{kLock, {lake.metadata_schema.name(), table}}));
+  DIL_TRY(auto rows, connection.exec(Statement{kLock, {lake.metadata_schema.name(), table}}));
   (void)rows;
   return {};
 }
 
 Status unlock_table(pg::Connection& connection, const Lake& lake, TableId table) {
-  DIL_TRY(auto rows,
-          connection.exec(Statement{kUnlock, {lake.metadata_schema.name(), table}}));
+  DIL_TRY(auto rows, connection.exec(Statement{kUnlock, {lake.metadata_schema.name(), table}}));
   (void)rows;
   return {};
 }

@@ -12,7 +12,8 @@
 #include "pg/connection.h"
 #include "store/lake.h"
 
-// The sidecar: PostgreSQL schema `duckicelake`, keyed by catalog id and by ids of tables, never by names.
+// The sidecar: PostgreSQL schema `duckicelake`, keyed by catalog id and by ids of tables, never by
+// names.
 namespace duckicelake::store {
 
 // Creates or upgrades the sidecar. Any number of processes may call it at once.
@@ -21,15 +22,17 @@ Status migrate_sidecar(pg::Connection& connection);
 // Registers the lake under its catalog id. kAlreadyExists when either is registered otherwise.
 Status register_catalog(pg::Connection& connection, const Lake& lake);
 
-// --- which snapshots touched which table --------------------------------------------------------------------
+// --- which snapshots touched which table
+// --------------------------------------------------------------------
 
 struct TableChange {
   SnapshotId snapshot;
   bool is_compaction = false;
 };
 
-// Brings the index of changes up to the newest snapshot; amortised one read of each DuckLake snapshot, once in the
-// life of the catalog for all processes together. Returns the snapshot it reaches to. Its own transactions.
+// Brings the index of changes up to the newest snapshot; amortised one read of each DuckLake
+// snapshot, once in the life of the catalog for all processes together. Returns the snapshot it
+// reaches to. Its own transactions.
 Result<SnapshotId> catch_up_change_index(pg::Connection& connection, const Lake& lake);
 
 // The snapshot that the index reaches to, as the connection's transaction sees it.
@@ -37,37 +40,40 @@ Result<SnapshotId> load_index_end(pg::Connection& connection, const Lake& lake);
 
 // The snapshots after `after` up to `through` that changed the table's data, ascending.
 Result<std::vector<TableChange>> load_table_changes(pg::Connection& connection, const Lake& lake,
-                                                    TableId table, SnapshotId after, SnapshotId through);
+                                                    TableId table, SnapshotId after,
+                                                    SnapshotId through);
 
-// --- what has been published of a table -----------------------------------------------------------------------
+// --- what has been published of a table
+// -----------------------------------------------------------------------
 
 // A synthesised Parquet file that holds inlined rows of one snapshot. Its key is negative.
 struct InlinedFile {
   std::int64_t key = 0;
   std::string inlined_table;
   SnapshotId begin;
-  std::string path;            // absolute URI
+  std::string path;  // absolute URI
   std::int64_t record_count = 0;
   std::int64_t file_size_bytes = 0;
   std::vector<std::int64_t> row_ids;  // by position in the file
-  std::string stats;           // JSON, see inlined_files.cc of the catalog module
+  std::string stats;                  // JSON, see inlined_files.cc of the catalog module
 };
 
-// The state behind the newest published metadata of a table. `document` is table metadata without snapshots, log
-// and refs; `manifests` is a manifest list in Avro.
+// The state behind the newest published metadata of a table. `document` is table metadata without
+// snapshots, log and refs; `manifests` is a manifest list in Avro.
 struct TableState {
-  std::int64_t version = 0;          // N of vN.metadata.json
-  SnapshotId through;                // DuckLake snapshot up to which the table was projected
-  std::int64_t next_file_id = 0;     // ducklake_snapshot.next_file_id there
-  std::int64_t revision = 0;         // catalog revision that was taken into account
-  std::int64_t retired_serial = 0;   // retired files up to this were taken into account
+  std::int64_t version = 0;         // N of vN.metadata.json
+  SnapshotId through;               // DuckLake snapshot up to which the table was projected
+  std::int64_t next_file_id = 0;    // ducklake_snapshot.next_file_id there
+  std::int64_t revision = 0;        // catalog revision that was taken into account
+  std::int64_t retired_serial = 0;  // retired files up to this were taken into account
   std::string metadata_location;
   std::string document;
   std::string manifests;
   std::vector<std::int64_t> ranges;  // min and max file key for each manifest
-  std::vector<std::int64_t> totals;  // data files, records, size, delete files, position deletes, next row id
+  std::vector<std::int64_t>
+      totals;  // data files, records, size, delete files, position deletes, next row id
   std::vector<std::int64_t> inlined_keys;  // inlined files that are live in the newest snapshot
-  bool must_rewrite = false;         // the next snapshot rewrites all manifests (format upgrade)
+  bool must_rewrite = false;  // the next snapshot rewrites all manifests (format upgrade)
 };
 
 // The version of the newest published metadata alone; nullopt: nothing was published.
@@ -93,8 +99,8 @@ Status hide_published(pg::Connection& connection, const Lake& lake, TableId tabl
                       std::span<const std::int64_t> ids);
 
 // Published snapshots that DuckLake has expired.
-Result<std::vector<std::int64_t>> load_expired_published(pg::Connection& connection, const Lake& lake,
-                                                         TableId table);
+Result<std::vector<std::int64_t>> load_expired_published(pg::Connection& connection,
+                                                         const Lake& lake, TableId table);
 
 // A row that vanished from ducklake_data_file (merge, flush, expire): it was live in [begin, end).
 struct RetiredFile {
@@ -105,7 +111,8 @@ struct RetiredFile {
   std::string path;      // absolute URI
   bool is_gone = false;  // the object was removed by DuckLake's cleanup
 };
-// Retired files of the table with a serial above `after`, and, whatever their serial, those that are gone.
+// Retired files of the table with a serial above `after`, and, whatever their serial, those that
+// are gone.
 Result<std::vector<RetiredFile>> load_retired(pg::Connection& connection, const Lake& lake,
                                               const ducklake::TableRow& table, std::int64_t after);
 // Rows about objects that are gone and that no published snapshot needs any more.
@@ -121,8 +128,8 @@ Status insert_inlined_file(pg::Connection& connection, const Lake& lake, TableId
 Result<std::map<std::string, std::string>> load_table_properties(pg::Connection& connection,
                                                                  const Lake& lake, TableId table);
 
-// A session lock of one table's projection across processes. Waits at most until the connection's deadline
-// (kDeadlineExceeded). Released by unlock, or with the connection.
+// A session lock of one table's projection across processes. Waits at most until the connection's
+// deadline (kDeadlineExceeded). Released by unlock, or with the connection.
 Status lock_table(pg::Connection& connection, const Lake& lake, TableId table);
 Status unlock_table(pg::Connection& connection, const Lake& lake, TableId table);
 

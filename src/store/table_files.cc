@@ -14,13 +14,16 @@ using pg::Statement;
 
 // The three statements of a range agree on which files they are about: `{files}` is that choice.
 constexpr Sql kDataFiles =
-    "SELECT f.data_file_id, f.begin_snapshot, f.end_snapshot, f.path, coalesce(f.path_is_relative, true), "
-    "coalesce(f.file_format, 'parquet'), coalesce(f.record_count, 0), coalesce(f.file_size_bytes, 0), "
+    "SELECT f.data_file_id, f.begin_snapshot, f.end_snapshot, f.path, coalesce(f.path_is_relative, "
+    "true), "
+    "coalesce(f.file_format, 'parquet'), coalesce(f.record_count, 0), coalesce(f.file_size_bytes, "
+    "0), "
     "f.row_id_start, f.partition_id, f.mapping_id, f.partial_max, f.encryption_key IS NOT NULL "
     "FROM {schema}.ducklake_data_file f WHERE f.table_id = $1 AND {files} ORDER BY f.data_file_id";
 
 constexpr Sql kStats =
-    "SELECT f.data_file_id, f.column_id, f.column_size_bytes, f.value_count, f.null_count, f.min_value, "
+    "SELECT f.data_file_id, f.column_id, f.column_size_bytes, f.value_count, f.null_count, "
+    "f.min_value, "
     "f.max_value, f.contains_nan, f.extra_stats FROM {schema}.ducklake_file_column_stats f "
     "WHERE f.table_id = $1 AND {files}";
 
@@ -33,12 +36,14 @@ constexpr Sql kById = "f.data_file_id = ANY($2)";
 
 constexpr Sql kEnded =
     "SELECT data_file_id, begin_snapshot, end_snapshot, path, coalesce(path_is_relative, true) "
-    "FROM {schema}.ducklake_data_file WHERE table_id = $1 AND end_snapshot > $2 AND data_file_id < $3 "
+    "FROM {schema}.ducklake_data_file WHERE table_id = $1 AND end_snapshot > $2 AND data_file_id < "
+    "$3 "
     "ORDER BY data_file_id";
 
 constexpr Sql kDeleteFiles =
     "SELECT d.delete_file_id, d.data_file_id, d.begin_snapshot, d.end_snapshot, d.path, "
-    "coalesce(d.path_is_relative, true), coalesce(d.format, 'parquet'), coalesce(d.delete_count, 0), "
+    "coalesce(d.path_is_relative, true), coalesce(d.format, 'parquet'), coalesce(d.delete_count, "
+    "0), "
     "coalesce(d.file_size_bytes, 0), d.partial_max FROM {schema}.ducklake_delete_file d "
     "WHERE d.table_id = $1 AND {files} ORDER BY d.delete_file_id";
 
@@ -54,7 +59,8 @@ constexpr Sql kInlinedDeletesOf =
     "SELECT file_id, row_id, begin_snapshot FROM {schema}.{table} WHERE file_id = ANY($1)";
 
 constexpr Sql kInlinedRows =
-    "SELECT row_id, begin_snapshot, end_snapshot FROM {schema}.{table} ORDER BY begin_snapshot, row_id";
+    "SELECT row_id, begin_snapshot, end_snapshot FROM {schema}.{table} ORDER BY begin_snapshot, "
+    "row_id";
 
 constexpr Sql kOldestFile =
     "SELECT min(begin_snapshot) FROM {schema}.ducklake_data_file WHERE table_id = $1 "
@@ -115,7 +121,8 @@ Result<std::vector<ducklake::DataFileRow>> read_data_files(std::span<const pg::R
     stats.contains_nan = in.optional_boolean();
     stats.extra_stats = in.optional_text();
     DIL_CHECK_OK(in.status());
-    if (auto it = index.find(id); it != index.end()) out[it->second].stats.push_back(std::move(stats));
+    if (auto it = index.find(id); it != index.end())
+      out[it->second].stats.push_back(std::move(stats));
   }
   for (pg::Row row : results[2]) {
     RowReader in(row);
@@ -130,9 +137,11 @@ Result<std::vector<ducklake::DataFileRow>> read_data_files(std::span<const pg::R
   return out;
 }
 
-Result<std::vector<ducklake::DataFileRow>> query_data_files(pg::Connection& connection, const Lake& lake,
+Result<std::vector<ducklake::DataFileRow>> query_data_files(pg::Connection& connection,
+                                                            const Lake& lake,
                                                             const ducklake::TableRow& table,
-                                                            const Sql& files, const pg::Param& param) {
+                                                            const Sql& files,
+                                                            const pg::Param& param) {
   const auto sql = [&](const Sql& text) {
     return pg::sql_with(text, {{"schema", lake.metadata_schema}, {"files", files}});
   };
@@ -180,16 +189,16 @@ Result<Sql> inlined_sql(const Lake& lake, const Sql& text, std::string_view tabl
 
 }  // namespace
 
-Result<std::vector<ducklake::DataFileRow>> load_data_files(pg::Connection& connection, const Lake& lake,
+Result<std::vector<ducklake::DataFileRow>> load_data_files(pg::Connection& connection,
+                                                           const Lake& lake,
                                                            const ducklake::TableRow& table,
                                                            FileRange range) {
   return query_data_files(connection, lake, table, kInRange, range.min_file_id);
 }
 
-Result<std::vector<ducklake::DataFileRow>> load_data_files_by_id(pg::Connection& connection,
-                                                                 const Lake& lake,
-                                                                 const ducklake::TableRow& table,
-                                                                 std::span<const std::int64_t> ids) {
+Result<std::vector<ducklake::DataFileRow>> load_data_files_by_id(
+    pg::Connection& connection, const Lake& lake, const ducklake::TableRow& table,
+    std::span<const std::int64_t> ids) {
   if (ids.empty()) return std::vector<ducklake::DataFileRow>();
   return query_data_files(connection, lake, table, kById, pg::Param::int64_array(ids));
 }
@@ -197,8 +206,9 @@ Result<std::vector<ducklake::DataFileRow>> load_data_files_by_id(pg::Connection&
 Result<std::vector<EndedFile>> load_ended_files(pg::Connection& connection, const Lake& lake,
                                                 const ducklake::TableRow& table, SnapshotId after,
                                                 std::int64_t below_file_id) {
-  DIL_TRY(pg::ResultSet rows, connection.exec(Statement{pg::sql_for_schema(lake.metadata_schema, kEnded),
-                                                        {table.table_id, after, below_file_id}}));
+  DIL_TRY(pg::ResultSet rows,
+          connection.exec(Statement{pg::sql_for_schema(lake.metadata_schema, kEnded),
+                                    {table.table_id, after, below_file_id}}));
   std::vector<EndedFile> out;
   for (pg::Row row : rows) {
     RowReader in(row);
@@ -225,15 +235,16 @@ Result<std::vector<ducklake::DeleteFileRow>> load_delete_files_of(
     pg::Connection& connection, const Lake& lake, const ducklake::TableRow& table,
     std::span<const std::int64_t> data_files) {
   if (data_files.empty()) return std::vector<ducklake::DeleteFileRow>();
-  return query_delete_files(connection, lake, table, kDeletesOf, pg::Param::int64_array(data_files));
+  return query_delete_files(connection, lake, table, kDeletesOf,
+                            pg::Param::int64_array(data_files));
 }
 
 Result<std::vector<std::int64_t>> load_files_with_ended_deletes(pg::Connection& connection,
                                                                 const Lake& lake, TableId table,
                                                                 SnapshotId after) {
   DIL_TRY(pg::ResultSet rows,
-          connection.exec(Statement{pg::sql_for_schema(lake.metadata_schema, kEndedDeletes),
-                                    {table, after}}));
+          connection.exec(
+              Statement{pg::sql_for_schema(lake.metadata_schema, kEndedDeletes), {table, after}}));
   std::vector<std::int64_t> out;
   for (pg::Row row : rows) {
     DIL_TRY(std::int64_t id, row.int64(0));
@@ -264,7 +275,8 @@ Result<std::vector<ducklake::InlinedDelete>> load_inlined_deletes(
   return out;
 }
 
-Result<std::vector<ducklake::InlinedRow>> load_inlined_rows(pg::Connection& connection, const Lake& lake,
+Result<std::vector<ducklake::InlinedRow>> load_inlined_rows(pg::Connection& connection,
+                                                            const Lake& lake,
                                                             const ducklake::InlinedTable& table) {
   DIL_TRY(Sql sql, inlined_sql(lake, kInlinedRows, table.name));
   DIL_TRY(pg::ResultSet rows, connection.exec(Statement{std::move(sql), {}, pg::Prepare::kOnce}));
@@ -281,9 +293,9 @@ Result<std::vector<ducklake::InlinedRow>> load_inlined_rows(pg::Connection& conn
   return out;
 }
 
-Result<std::optional<SnapshotId>> load_oldest_live(pg::Connection& connection, const Lake& lake,
-                                                   TableId table,
-                                                   std::span<const ducklake::InlinedTable> inlined) {
+Result<std::optional<SnapshotId>> load_oldest_live(
+    pg::Connection& connection, const Lake& lake, TableId table,
+    std::span<const ducklake::InlinedTable> inlined) {
   std::vector<Statement> statements;
   statements.push_back({pg::sql_for_schema(lake.metadata_schema, kOldestFile), {table}});
   for (const ducklake::InlinedTable& item : inlined) {

@@ -14,14 +14,16 @@
 
 namespace duckicelake::store {
 
-// Which of a table's files to read. The ids of data and delete files only grow, so "written since" is a range of
-// ids and costs what it returns, whatever else the table holds.
+// Which of a table's files to read. The ids of data and delete files only grow, so "written since"
+// is a range of ids and costs what it returns, whatever else the table holds.
 struct FileRange {
   std::int64_t min_file_id = 0;  // data_file_id or delete_file_id of at least this
 };
 
-// Data files of the range with their statistics and partition values; live and ended ones. One round trip.
-Result<std::vector<ducklake::DataFileRow>> load_data_files(pg::Connection& connection, const Lake& lake,
+// Data files of the range with their statistics and partition values; live and ended ones. One
+// round trip.
+Result<std::vector<ducklake::DataFileRow>> load_data_files(pg::Connection& connection,
+                                                           const Lake& lake,
                                                            const ducklake::TableRow& table,
                                                            FileRange range);
 // The same for given ids.
@@ -47,10 +49,9 @@ Result<std::vector<ducklake::DeleteFileRow>> load_delete_files(pg::Connection& c
                                                                const ducklake::TableRow& table,
                                                                FileRange range);
 // All delete files of the given data files.
-Result<std::vector<ducklake::DeleteFileRow>> load_delete_files_of(pg::Connection& connection,
-                                                                  const Lake& lake,
-                                                                  const ducklake::TableRow& table,
-                                                                  std::span<const std::int64_t> data_files);
+Result<std::vector<ducklake::DeleteFileRow>> load_delete_files_of(
+    pg::Connection& connection, const Lake& lake, const ducklake::TableRow& table,
+    std::span<const std::int64_t> data_files);
 // The data files whose delete files ended after `after` although the data file is live.
 Result<std::vector<std::int64_t>> load_files_with_ended_deletes(pg::Connection& connection,
                                                                 const Lake& lake, TableId table,
@@ -62,16 +63,19 @@ Result<std::vector<ducklake::InlinedDelete>> load_inlined_deletes(
     std::optional<std::span<const std::int64_t>> data_files);
 
 // Row ids and lifetimes of the rows of one inlined table, by begin_snapshot then row_id.
-Result<std::vector<ducklake::InlinedRow>> load_inlined_rows(pg::Connection& connection, const Lake& lake,
+Result<std::vector<ducklake::InlinedRow>> load_inlined_rows(pg::Connection& connection,
+                                                            const Lake& lake,
                                                             const ducklake::InlinedTable& table);
 
-// The smallest begin_snapshot of a data file or inlined row of the table that is live now; nullopt: it is empty.
+// The smallest begin_snapshot of a data file or inlined row of the table that is live now; nullopt:
+// it is empty.
 Result<std::optional<SnapshotId>> load_oldest_live(pg::Connection& connection, const Lake& lake,
                                                    TableId table,
                                                    std::span<const ducklake::InlinedTable> inlined);
 
 struct InlinedCells {
-  std::vector<std::string> column_names;  // of the PostgreSQL table, without row_id, begin_ and end_snapshot
+  std::vector<std::string>
+      column_names;  // of the PostgreSQL table, without row_id, begin_ and end_snapshot
   std::vector<bool> is_bytea;
   std::vector<std::int64_t> row_ids;
   std::vector<std::vector<std::optional<std::string>>> rows;  // text; bytea as hex without prefix

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cctype>
+#include <charconv>
 #include <map>
 #include <set>
 
@@ -72,10 +72,12 @@ const LeafName* find_leaf(std::string_view name) {
   return nullptr;
 }
 
-// Files of the old type can be read under the new one (spec "Schema Evolution", promotions that all clients know).
+// Files of the old type can be read under the new one (spec "Schema Evolution", promotions that all
+// clients know).
 bool is_readable_as(const Type& from, const Type& to) {
   if (from.kind == to.kind) {
-    return from.kind != TypeKind::kDecimal || (from.scale == to.scale && from.precision <= to.precision);
+    return from.kind != TypeKind::kDecimal ||
+           (from.scale == to.scale && from.precision <= to.precision);
   }
   return (from.kind == TypeKind::kInt && to.kind == TypeKind::kLong) ||
          (from.kind == TypeKind::kFloat && to.kind == TypeKind::kDouble);
@@ -109,13 +111,15 @@ class Builder {
  private:
   Result<std::vector<Field>> fields_of(std::int32_t parent, const std::string& prefix, int depth,
                                        bool is_nested) {
-    if (depth > kMaxDepth) return Error(Code::kCorruptData, "a table's columns are nested too deeply");
+    if (depth > kMaxDepth)
+      return Error(Code::kCorruptData, "a table's columns are nested too deeply");
     std::vector<Field> out;
     auto it = children_.find(parent);
     if (it == children_.end()) return out;
     for (const ducklake::ColumnRow* row : it->second) {
       if (!seen_.insert(row->column_id.value).second) {
-        return make_error(Code::kCorruptData, "column id {} of a table is live twice", row->column_id.value);
+        return make_error(Code::kCorruptData, "column id {} of a table is live twice",
+                          row->column_id.value);
       }
       DIL_TRY(std::optional<Field> field, field_of(*row, prefix + row->name, depth, is_nested));
       if (field) out.push_back(std::move(*field));
@@ -123,17 +127,19 @@ class Builder {
     return out;
   }
 
-  Result<std::optional<Field>> field_of(const ducklake::ColumnRow& row, const std::string& name, int depth,
-                                        bool is_nested) {
+  Result<std::optional<Field>> field_of(const ducklake::ColumnRow& row, const std::string& name,
+                                        int depth, bool is_nested) {
     Field field;
     field.id = row.column_id;
     field.name = row.name;
-    // Nested ADD COLUMN writes nulls_allowed = false although older rows have no value: only the top level is taken.
+    // Nested ADD COLUMN writes nulls_allowed = false although older rows have no value: only the
+    // top level is taken.
     field.required = !is_nested && !row.nulls_allowed;
     field.doc = comment_of(row.column_id);
     const std::string type = lower(row.type);
     if (type == "struct" || type == "list" || type == "map") {
-      DIL_TRY(std::vector<Field> children, fields_of(row.column_id.value, name + ".", depth + 1, true));
+      DIL_TRY(std::vector<Field> children,
+              fields_of(row.column_id.value, name + ".", depth + 1, true));
       const std::size_t expected = type == "list" ? 1 : type == "map" ? 2 : 1;
       if (children.size() < expected) return std::optional<Field>();
       if (type == "struct") field.type = Type::structure(std::move(children));
@@ -165,7 +171,8 @@ class Builder {
       const std::optional<Type> old = leaf_type(version->type);
       if (old && is_readable_as(*old, *type)) continue;
       // Files from before the type changed are still there.
-      if (input_.oldest_live_file && version->life.end && *input_.oldest_live_file < *version->life.end) {
+      if (input_.oldest_live_file && version->life.end &&
+          *input_.oldest_live_file < *version->life.end) {
         return HiddenReason::kMixedPhysicalType;
       }
     }
@@ -184,14 +191,18 @@ class Builder {
   }
 
   void add_defaults(const ducklake::ColumnRow& row, Field& field) {
-    const auto literal = [&](const std::optional<std::string>& text) -> std::optional<iceberg::ValueBytes> {
+    const auto literal =
+        [&](const std::optional<std::string>& text) -> std::optional<iceberg::ValueBytes> {
       if (!text || *text == "NULL") return std::nullopt;
-      if (!row.default_value_type.empty() && row.default_value_type != "literal") return std::nullopt;
+      if (!row.default_value_type.empty() && row.default_value_type != "literal")
+        return std::nullopt;
       if (auto value = value_from_stats_text(field.type, *text)) return value;
       return value_from_partition_text(field.type, *text);
     };
-    const bool is_later = versions_.at(row.column_id.value).front()->life.begin > input_.table_begin;
-    if (is_later && input_.stats != nullptr && row.initial_default && *row.initial_default != "NULL") {
+    const bool is_later =
+        versions_.at(row.column_id.value).front()->life.begin > input_.table_begin;
+    if (is_later && input_.stats != nullptr && row.initial_default &&
+        *row.initial_default != "NULL") {
       field.initial_default = literal(row.initial_default);
       if (field.initial_default) out_.needs_v3 = true;
     }
@@ -200,7 +211,8 @@ class Builder {
 
   std::optional<std::string> comment_of(FieldId id) const {
     for (const ducklake::ColumnTagRow& tag : input_.tags) {
-      if (tag.column_id == id && tag.key == "comment" && tag.life.live_at(snapshot_)) return tag.value;
+      if (tag.column_id == id && tag.key == "comment" && tag.life.live_at(snapshot_))
+        return tag.value;
     }
     return std::nullopt;
   }
@@ -227,9 +239,12 @@ void drop_defaults(std::vector<Field>& fields) {
 std::string_view hidden_reason_text(HiddenReason reason) {
   switch (reason) {
     case HiddenReason::kNoIcebergType: return "its type has no Iceberg counterpart";
-    case HiddenReason::kUnreadableByClients: return "Iceberg clients cannot read unsigned 64-bit columns";
-    case HiddenReason::kUnsignedRange: return "unsigned values of 2^31 or more would be read as negative";
-    case HiddenReason::kMixedPhysicalType: return "older files hold another type: rewrite them to show it";
+    case HiddenReason::kUnreadableByClients:
+      return "Iceberg clients cannot read unsigned 64-bit columns";
+    case HiddenReason::kUnsignedRange:
+      return "unsigned values of 2^31 or more would be read as negative";
+    case HiddenReason::kMixedPhysicalType:
+      return "older files hold another type: rewrite them to show it";
   }
   return "hidden";
 }
@@ -248,7 +263,8 @@ std::optional<Type> leaf_type(std::string_view ducklake_type) {
 
 std::optional<std::string> duckdb_leaf_type(std::string_view ducklake_type) {
   if (const LeafName* leaf = find_leaf(ducklake_type)) return std::string(leaf->duckdb);
-  if (std::optional<Type> type = leaf_type(ducklake_type); type && type->kind == TypeKind::kDecimal) {
+  if (std::optional<Type> type = leaf_type(ducklake_type);
+      type && type->kind == TypeKind::kDecimal) {
     return fmt::format("DECIMAL({},{})", type->precision, type->scale);
   }
   return std::nullopt;

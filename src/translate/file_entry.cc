@@ -26,16 +26,17 @@ bool is_timestamp(TypeKind kind) {
          kind == TypeKind::kTimestampNs || kind == TypeKind::kTimestamptzNs;
 }
 bool has_no_bounds(TypeKind kind) {
-  return kind == TypeKind::kVariant || kind == TypeKind::kGeometry || kind == TypeKind::kGeography ||
-         kind == TypeKind::kUnknown;
+  return kind == TypeKind::kVariant || kind == TypeKind::kGeometry ||
+         kind == TypeKind::kGeography || kind == TypeKind::kUnknown;
 }
 
 class EntryMaker {
  public:
-  EntryMaker(const ducklake::DataFileRow& row, const iceberg::Schema& schema, const SpecHistory& specs,
-             const ColumnBegins& begins)
+  EntryMaker(const ducklake::DataFileRow& row, const iceberg::Schema& schema,
+             const SpecHistory& specs, const ColumnBegins& begins)
       : row_(row), schema_(schema), specs_(specs), begins_(begins) {
-    for (const ducklake::ColumnStats& stats : row.stats) stats_.emplace(stats.column_id.value, &stats);
+    for (const ducklake::ColumnStats& stats : row.stats)
+      stats_.emplace(stats.column_id.value, &stats);
   }
 
   FileEntry run() {
@@ -85,13 +86,14 @@ class EntryMaker {
   bool is_absent_from_file(const Field& field) const {
     auto begin = begins_.find(field.id.value);
     if (begin == begins_.end() || field.initial_default) return false;
-    const std::int64_t newest_row = std::max(row_.life.begin.value,
-                                             row_.partial_max ? row_.partial_max->value : row_.life.begin.value);
+    const std::int64_t newest_row = std::max(
+        row_.life.begin.value, row_.partial_max ? row_.partial_max->value : row_.life.begin.value);
     return begin->second > newest_row;
   }
 
   void add_leaf(const Field& field, const ducklake::ColumnStats& stats) {
-    // DuckLake writes 0 and 0 for types it keeps no statistics of: counts that do not add up are no counts.
+    // DuckLake writes 0 and 0 for types it keeps no statistics of: counts that do not add up are no
+    // counts.
     if (!stats.value_count || !stats.null_count ||
         *stats.value_count + *stats.null_count != row_.record_count) {
       return;
@@ -117,9 +119,9 @@ class EntryMaker {
 
   void add_partition() {
     if (!row_.partition_id) return;
-    const auto binding = std::find_if(
-        specs_.bindings.begin(), specs_.bindings.end(),
-        [&](const SpecBinding& b) { return b.partition_id == *row_.partition_id; });
+    const auto binding =
+        std::find_if(specs_.bindings.begin(), specs_.bindings.end(),
+                     [&](const SpecBinding& b) { return b.partition_id == *row_.partition_id; });
     if (binding == specs_.bindings.end() || binding->spec_id == 0) return;
     const auto spec = std::find_if(
         specs_.specs.begin(), specs_.specs.end(),
@@ -152,8 +154,7 @@ class EntryMaker {
         if (!value || is_misread(*type, *value)) return std::nullopt;
         return std::optional<ValueBytes>(std::move(*value));
       }
-      default:
-        return temporal_value(field, *source);
+      default: return temporal_value(field, *source);
     }
   }
 
@@ -164,7 +165,8 @@ class EntryMaker {
     return static_cast<double>(static_cast<float>(exact)) != exact;
   }
 
-  // DuckLake stores calendar parts in the zone of the session that wrote; the file's own minimum and maximum tell.
+  // DuckLake stores calendar parts in the zone of the session that wrote; the file's own minimum
+  // and maximum tell.
   std::optional<std::optional<ValueBytes>> temporal_value(const iceberg::PartitionField& field,
                                                           const Field& source) const {
     const ducklake::ColumnStats* stats = find_stats(source.id);
@@ -199,8 +201,8 @@ class EntryMaker {
 // Names by field id, from all mappings together.
 using NamesById = std::map<std::int32_t, std::set<std::string>>;
 
-// The names under which a field of one level is found in files without ids: those of the mappings, else its own unless
-// a mapping uses that one for another field of the level.
+// The names under which a field of one level is found in files without ids: those of the mappings,
+// else its own unless a mapping uses that one for another field of the level.
 std::map<std::int32_t, std::set<std::string>> names_of_level(const std::vector<Field>& fields,
                                                              const NamesById& names) {
   std::map<std::int32_t, std::set<std::string>> out;
@@ -212,7 +214,8 @@ std::map<std::int32_t, std::set<std::string>> names_of_level(const std::vector<F
     }
   }
   for (const Field& field : fields) {
-    if (!out.contains(field.id.value) && !taken.contains(field.name)) out[field.id.value] = {field.name};
+    if (!out.contains(field.id.value) && !taken.contains(field.name))
+      out[field.id.value] = {field.name};
   }
   return out;
 }
@@ -249,13 +252,16 @@ Status check_unambiguous(const std::vector<Field>& fields, const NamesById& name
   for (const auto& [id, own] : names_of_level(fields, names)) {
     for (const std::string& name : own) {
       if (!taken.emplace(name, id).second) {
-        return make_error(Code::kUnsupported,
-                          "files that were added to the table use the column name \"{}\" for different columns", name);
+        return make_error(
+            Code::kUnsupported,
+            "files that were added to the table use the column name \"{}\" for different columns",
+            name);
       }
     }
   }
   for (const Field& field : fields) {
-    if (field.type.kind == TypeKind::kStruct) DIL_CHECK_OK(check_unambiguous(field.type.fields, names));
+    if (field.type.kind == TypeKind::kStruct)
+      DIL_CHECK_OK(check_unambiguous(field.type.fields, names));
   }
   return {};
 }
@@ -282,7 +288,8 @@ Result<std::string> name_mapping_json(const iceberg::Schema& schema,
   for (const ducklake::NameMappingRow& row : rows) {
     if (row.is_partition) {
       return make_error(Code::kUnsupported,
-                        "files were added to the table whose column \"{}\" is in their path only; rewrite them to "
+                        "files were added to the table whose column \"{}\" is in their path only; "
+                        "rewrite them to "
                         "read the table through Iceberg",
                         row.source_name);
     }

@@ -92,7 +92,8 @@ class Planner {
     std::size_t found = 0;
     DIL_CHECK_OK(rewrite_without(
         ManifestContent::kData, wanted,
-        [](const manifest::DataFile& file) -> const std::string& { return file.file_path; }, found));
+        [](const manifest::DataFile& file) -> const std::string& { return file.file_path; },
+        found));
     if (found < expected) {
       return make_error(Code::kCorruptData, "{} of {} removed data files are in no manifest",
                         expected - found, expected);
@@ -199,13 +200,15 @@ class Planner {
     } else {
       entry.status = EntryStatus::kAdded;
       entry.snapshot_id = change_.snapshot_id;
-      // Equal to the snapshot's own number: left out, so that it is inherited as the specification has it.
+      // Equal to the snapshot's own number: left out, so that it is inherited as the specification
+      // has it.
       if (data_sequence_number != change_.snapshot_id) entry.sequence_number = data_sequence_number;
     }
     return entry;
   }
 
-  Status add_group(ManifestContent content, std::int32_t spec_id, Pending pending, bool is_synthetic) {
+  Status add_group(ManifestContent content, std::int32_t spec_id, Pending pending,
+                   bool is_synthetic) {
     manifest::ManifestHeader header;
     header.format_version = context_.format_version;
     header.content = content;
@@ -231,9 +234,10 @@ class Planner {
   // The current schema, or the newest one that still has the columns that the spec names.
   const iceberg::Schema& schema_for(const iceberg::PartitionSpec& spec) const {
     const auto has_sources = [&](const iceberg::Schema& schema) {
-      return std::all_of(spec.fields.begin(), spec.fields.end(), [&](const iceberg::PartitionField& field) {
-        return schema.find(field.source_id) != nullptr;
-      });
+      return std::all_of(spec.fields.begin(), spec.fields.end(),
+                         [&](const iceberg::PartitionField& field) {
+                           return schema.find(field.source_id) != nullptr;
+                         });
     };
     if (!has_sources(*context_.schema)) {
       for (auto it = context_.schemas->rbegin(); it != context_.schemas->rend(); ++it) {
@@ -243,15 +247,14 @@ class Planner {
     return *context_.schema;
   }
 
-  // Takes the youngest manifests of the group into the pending one when kMergeFanOut of a size class have come
-  // together: each entry is then rewritten a logarithmic number of times in the life of a table, and the number of
-  // manifests stays logarithmic too.
+  // Takes the youngest manifests of the group into the pending one when kMergeFanOut of a size
+  // class have come together: each entry is then rewritten a logarithmic number of times in the
+  // life of a table, and the number of manifests stays logarithmic too.
   Status absorb_small(const manifest::ManifestHeader& header, Pending& pending, bool is_synthetic) {
     auto& all = out_.head.manifests;
     auto is_candidate = [&](const HeadManifest& m) {
-      return m.file.content == header.content &&
-             m.file.partition_spec_id == header.spec.spec_id && (m.max_key < 0) == is_synthetic &&
-             !rewritten_.contains(m.file.manifest_path);
+      return m.file.content == header.content && m.file.partition_spec_id == header.spec.spec_id &&
+             (m.max_key < 0) == is_synthetic && !rewritten_.contains(m.file.manifest_path);
     };
     std::vector<std::size_t> candidates;  // youngest first
     for (std::size_t i = all.size(); i-- > 0;) {
@@ -279,7 +282,8 @@ class Planner {
     Pending merged;
     for (std::size_t i : absorbed) {
       DIL_TRY(auto decoded, context_.read(all[i].file));
-      // A promoted source column changes the type of the partition tuple: such manifests stay as they are.
+      // A promoted source column changes the type of the partition tuple: such manifests stay as
+      // they are.
       if (!same_partition_types(decoded->header, header)) return {};
       for (const ManifestEntry& entry : decoded->entries) {
         if (entry.status == EntryStatus::kDeleted) continue;
@@ -298,7 +302,8 @@ class Planner {
     return {};
   }
 
-  static bool same_partition_types(const manifest::ManifestHeader& a, const manifest::ManifestHeader& b) {
+  static bool same_partition_types(const manifest::ManifestHeader& a,
+                                   const manifest::ManifestHeader& b) {
     if (a.spec.fields != b.spec.fields) return false;
     for (const iceberg::PartitionField& field : a.spec.fields) {
       const iceberg::Field* x = a.schema.find(field.source_id);
@@ -388,10 +393,10 @@ class Planner {
     // Rows that come back (a partial file shows more of itself) are no delete.
     const bool loses_rows =
         delta_.deleted_records + delta_.added_position_deletes > delta_.removed_position_deletes;
-    summary["operation"] = change_.is_compaction  ? "replace"
-                           : !removes             ? "append"
+    summary["operation"] = change_.is_compaction ? "replace"
+                           : !removes            ? "append"
                            : adds || !loses_rows ? "overwrite"
-                                                  : "delete";
+                                                 : "delete";
     auto put = [&summary](const char* key, std::int64_t value) {
       if (value != 0) summary[key] = std::to_string(value);
     };

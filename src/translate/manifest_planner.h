@@ -14,17 +14,18 @@
 #include "iceberg/snapshot.h"
 #include "manifest/manifest.h"
 
-// Plans the manifests and the manifest list of one snapshot from those of the snapshot before it, so that a
-// snapshot of k changed files costs O(k) entries and one list, whatever the table's size. Pure: what must be read
-// comes through a callback, what must be written is returned.
+// Plans the manifests and the manifest list of one snapshot from those of the snapshot before it,
+// so that a snapshot of k changed files costs O(k) entries and one list, whatever the table's size.
+// Pure: what must be read comes through a callback, what must be written is returned.
 namespace duckicelake::translate {
 
-// A data file's identity inside one table: ducklake_data_file.data_file_id, or a negative number for a file that
-// holds rows which DuckLake keeps inside PostgreSQL.
+// A data file's identity inside one table: ducklake_data_file.data_file_id, or a negative number
+// for a file that holds rows which DuckLake keeps inside PostgreSQL.
 using FileKey = std::int64_t;
 
-// A manifest of the newest snapshot, with the range of file keys that its entries lie in (for delete manifests: of
-// the data files that they refer to). The range may be wider than the entries, never narrower.
+// A manifest of the newest snapshot, with the range of file keys that its entries lie in (for
+// delete manifests: of the data files that they refer to). The range may be wider than the entries,
+// never narrower.
 struct HeadManifest {
   manifest::ManifestFile file;
   FileKey min_key = 0;
@@ -57,7 +58,8 @@ struct AddedFile {
   // The DuckLake snapshot whose rows these are: the entry's data sequence number.
   std::int64_t data_sequence_number = 0;
   manifest::DataFile file;
-  // For a list that is made anew: the snapshot that added the file, when it is an earlier one (status EXISTING).
+  // For a list that is made anew: the snapshot that added the file, when it is an earlier one
+  // (status EXISTING).
   std::optional<std::int64_t> existing_since;
 };
 
@@ -66,7 +68,8 @@ struct RemovedFile {
   std::string path;
 };
 
-// The delete file (v2) or deletion vector (v3) of a data file from this snapshot on; it replaces the one before.
+// The delete file (v2) or deletion vector (v3) of a data file from this snapshot on; it replaces
+// the one before.
 struct DeleteChange {
   FileKey key = 0;
   std::string data_file_path;
@@ -88,16 +91,16 @@ struct SnapshotChange {
 };
 
 // Reads a manifest that an earlier plan made. The entries come with inheritance applied.
-using ManifestReader =
-    std::function<Result<std::shared_ptr<const manifest::DecodedManifest>>(const manifest::ManifestFile&)>;
+using ManifestReader = std::function<Result<std::shared_ptr<const manifest::DecodedManifest>>(
+    const manifest::ManifestFile&)>;
 
 struct PlanContext {
   int format_version = 2;
-  const iceberg::Schema* schema = nullptr;                       // current
-  const std::vector<iceberg::Schema>* schemas = nullptr;         // all, oldest first
-  const std::vector<iceberg::PartitionSpec>* specs = nullptr;    // all
-  std::string metadata_folder;                                   // absolute URI ending in '/'
-  std::string unique;                                            // distinguishes names of attempts
+  const iceberg::Schema* schema = nullptr;                     // current
+  const std::vector<iceberg::Schema>* schemas = nullptr;       // all, oldest first
+  const std::vector<iceberg::PartitionSpec>* specs = nullptr;  // all
+  std::string metadata_folder;                                 // absolute URI ending in '/'
+  std::string unique;                                          // distinguishes names of attempts
   ManifestReader read;
 };
 
@@ -114,14 +117,15 @@ struct PlannedSnapshot {
   HeadState head;
 };
 
-// kCorruptData when a removed file is in no manifest of `head`: the state does not fit the table and must be made
-// anew. Other errors are those of `read` and of encoding.
+// kCorruptData when a removed file is in no manifest of `head`: the state does not fit the table
+// and must be made anew. Other errors are those of `read` and of encoding.
 Result<PlannedSnapshot> plan_snapshot(const HeadState& head, SnapshotChange change,
                                       const PlanContext& context);
 
 // Largest number of entries of one manifest; more are split.
 inline constexpr std::size_t kMaxManifestEntries = 8192;
-// How many manifests of one size class (a power of this number) stand side by side before they are merged.
+// How many manifests of one size class (a power of this number) stand side by side before they are
+// merged.
 inline constexpr std::int64_t kMergeFanOut = 8;
 
 }  // namespace duckicelake::translate

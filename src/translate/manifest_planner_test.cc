@@ -79,7 +79,8 @@ class PlannerTest : public testing::Test {
   // Paths that the newest list shows, read back from the bytes as a client does.
   std::multiset<std::string> live(const PlannedSnapshot& planned, ManifestContent content) {
     std::multiset<std::string> out;
-    auto list = manifest::decode_manifest_list(objects_.at(planned.snapshot.manifest_list), 100'000);
+    auto list =
+        manifest::decode_manifest_list(objects_.at(planned.snapshot.manifest_list), 100'000);
     EXPECT_TRUE(list.has_value());
     for (const manifest::ManifestFile& file : *list) {
       if (file.content != content) continue;

@@ -15,9 +15,10 @@ using iceberg::PartitionSpec;
 using iceberg::Transform;
 using iceberg::TransformKind;
 
-// The types for which DuckLake's bucket numbers are Iceberg's (compared value by value with the reference hash).
+// The types for which DuckLake's bucket numbers are Iceberg's (compared value by value with the
+// reference hash).
 constexpr std::array<std::string_view, 11> kSameHash = {
-    "int8", "int16", "int32", "int64",        "varchar",   "json",
+    "int8", "int16", "int32", "int64",     "varchar",    "json",
     "blob", "date",  "time",  "timestamp", "timestamptz"};
 
 constexpr std::int32_t kFirstFieldId = 1000;
@@ -60,7 +61,8 @@ bool hashes_alike(std::span<const ducklake::ColumnRow> columns, FieldId id, Snap
 
 class Extender {
  public:
-  Extender(SpecHistory known, const iceberg::Schema& schema, std::span<const ducklake::ColumnRow> columns)
+  Extender(SpecHistory known, const iceberg::Schema& schema,
+           std::span<const ducklake::ColumnRow> columns)
       : out_(std::move(known)), schema_(schema), columns_(columns) {
     if (out_.specs.empty()) out_.specs.push_back({});
     out_.bindings.clear();
@@ -82,16 +84,18 @@ class Extender {
       const iceberg::Field* source = find_source(schema_.fields, column.column_id);
       if (source == nullptr || !transform->result_type(source->type).has_value()) continue;
       // DuckDB's iceberg extension prunes binary identity partitions wrongly and loses rows.
-      if (transform->kind == TransformKind::kIdentity && source->type.kind == iceberg::TypeKind::kBinary) {
+      if (transform->kind == TransformKind::kIdentity &&
+          source->type.kind == iceberg::TypeKind::kBinary) {
         continue;
       }
       if (transform->kind == TransformKind::kBucket &&
           !hashes_alike(columns_, column.column_id, info.life.begin)) {
         continue;
       }
-      const bool is_twice = std::any_of(fields.begin(), fields.end(), [&](const PartitionField& field) {
-        return field.source_id == column.column_id && field.transform == *transform;
-      });
+      const bool is_twice =
+          std::any_of(fields.begin(), fields.end(), [&](const PartitionField& field) {
+            return field.source_id == column.column_id && field.transform == *transform;
+          });
       if (is_twice) continue;
       fields.push_back(field_for(column.column_id, *transform, fields));
       binding.columns.push_back(column);
@@ -149,7 +153,8 @@ std::optional<std::string> plain_column(std::string_view expression) {
     return std::nullopt;
   }
   for (char c : expression) {
-    const bool is_word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    const bool is_word =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
     if (!is_word) return std::nullopt;
     out.push_back(c);
   }
@@ -176,18 +181,21 @@ std::optional<std::vector<iceberg::SortField>> sort_fields(const ducklake::SortI
 
 }  // namespace
 
-Result<SpecHistory> extend_spec_history(SpecHistory known, std::span<const ducklake::PartitionInfo> infos,
+Result<SpecHistory> extend_spec_history(SpecHistory known,
+                                        std::span<const ducklake::PartitionInfo> infos,
                                         const iceberg::Schema& schema,
                                         std::span<const ducklake::ColumnRow> columns) {
   return Extender(std::move(known), schema, columns).run(infos);
 }
 
-Result<SortHistory> extend_sort_history(SortHistory known, std::span<const ducklake::SortInfo> infos,
+Result<SortHistory> extend_sort_history(SortHistory known,
+                                        std::span<const ducklake::SortInfo> infos,
                                         const iceberg::Schema& schema) {
   if (known.orders.empty()) known.orders.push_back({});
   known.current_order_id = 0;
   for (const ducklake::SortInfo& info : infos) {
-    // An older sort may name columns that are gone; what was published of it is kept, the rest left out.
+    // An older sort may name columns that are gone; what was published of it is kept, the rest left
+    // out.
     std::optional<std::vector<iceberg::SortField>> fields = sort_fields(info, schema);
     if (!fields || fields->empty()) continue;
     std::int32_t id = -1;

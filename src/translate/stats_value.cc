@@ -99,10 +99,8 @@ std::optional<ValueBytes> parse_number(const Type& type, std::string_view text) 
       if (!value || std::isnan(*value)) return std::nullopt;
       return iceberg::value_of_double(*value);
     }
-    case TypeKind::kDecimal:
-      return parse_decimal_value(type, text);
-    default:
-      return std::nullopt;
+    case TypeKind::kDecimal: return parse_decimal_value(type, text);
+    default: return std::nullopt;
   }
 }
 
@@ -130,8 +128,7 @@ std::optional<ValueBytes> parse_temporal(const Type& type, std::string_view text
       if (!nanos) return std::nullopt;
       return iceberg::value_of_long(*nanos);
     }
-    default:
-      return std::nullopt;
+    default: return std::nullopt;
   }
 }
 
@@ -175,15 +172,13 @@ std::optional<ValueBytes> value_from_stats_text(const Type& type, std::string_vi
     case TypeKind::kLong:
     case TypeKind::kFloat:
     case TypeKind::kDouble:
-    case TypeKind::kDecimal:
-      return parse_number(type, text);
+    case TypeKind::kDecimal: return parse_number(type, text);
     case TypeKind::kDate:
     case TypeKind::kTime:
     case TypeKind::kTimestamp:
     case TypeKind::kTimestamptz:
     case TypeKind::kTimestampNs:
-    case TypeKind::kTimestamptzNs:
-      return parse_temporal(type, text);
+    case TypeKind::kTimestamptzNs: return parse_temporal(type, text);
     case TypeKind::kString:
       if (!is_valid_utf8(text)) return std::nullopt;
       return ValueBytes(text);
@@ -192,10 +187,8 @@ std::optional<ValueBytes> value_from_stats_text(const Type& type, std::string_vi
       if (!bytes.has_value()) return std::nullopt;
       return std::move(*bytes);
     }
-    case TypeKind::kUuid:
-      return parse_uuid(text);
-    default:
-      return std::nullopt;
+    case TypeKind::kUuid: return parse_uuid(text);
+    default: return std::nullopt;
   }
 }
 
@@ -205,14 +198,13 @@ std::optional<ValueBytes> value_from_partition_text(const Type& type, std::strin
       if (text == "false") return iceberg::value_of_bool(false);
       if (text == "true") return iceberg::value_of_bool(true);
       return value_from_stats_text(type, text);
-    case TypeKind::kBinary:
-      return parse_blob_text(text);
-    default:
-      return value_from_stats_text(type, text);
+    case TypeKind::kBinary: return parse_blob_text(text);
+    default: return value_from_stats_text(type, text);
   }
 }
 
-std::optional<ValueBytes> bound_from_stats_text(const Type& type, std::string_view text, BoundSide side) {
+std::optional<ValueBytes> bound_from_stats_text(const Type& type, std::string_view text,
+                                                BoundSide side) {
   if (type.kind == TypeKind::kTimestamp || type.kind == TypeKind::kTimestamptz) {
     // Nanoseconds reach from 1677 to 2262; outside, text has no more than microseconds.
     if (std::optional<ValueBytes> micros = parse_nanos_as_micros(text, side)) return micros;

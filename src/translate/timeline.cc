@@ -21,7 +21,8 @@ std::vector<TimelineStep> build_timeline(std::span<const std::int64_t> chain,
                                          std::span<const TimelineFile> files) {
   std::vector<TimelineStep> steps(chain.size());
   const auto step_of = [&](std::int64_t snapshot) {
-    return static_cast<std::size_t>(std::lower_bound(chain.begin(), chain.end(), snapshot) - chain.begin());
+    return static_cast<std::size_t>(std::lower_bound(chain.begin(), chain.end(), snapshot) -
+                                    chain.begin());
   };
   for (std::size_t i = 0; i < files.size(); ++i) {
     const TimelineFile& file = files[i];

@@ -16,8 +16,9 @@ namespace duckicelake::translate {
 inline constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 inline constexpr std::int64_t kAlways = std::numeric_limits<std::int64_t>::min();
 
-// Rows [first, first + count) of a data file that are not visible at snapshots s with from <= s < to: deleted rows
-// (to = kNever), and rows of a partial file that came later than s (from = kAlways, to = their snapshot).
+// Rows [first, first + count) of a data file that are not visible at snapshots s with from <= s <
+// to: deleted rows (to = kNever), and rows of a partial file that came later than s (from =
+// kAlways, to = their snapshot).
 struct HiddenRun {
   std::int64_t first = 0;
   std::int64_t count = 0;
@@ -30,9 +31,9 @@ std::vector<std::int64_t> positions_at(std::span<const HiddenRun> runs, std::int
 
 struct TimelineFile {
   FileKey key = 0;
-  std::int64_t begin = 0;            // first snapshot that shows it
-  std::int64_t end = kNever;         // first snapshot that does not
-  bool is_in_head = false;           // part of the snapshot before the chain; `begin` is of no matter then
+  std::int64_t begin = 0;     // first snapshot that shows it
+  std::int64_t end = kNever;  // first snapshot that does not
+  bool is_in_head = false;    // part of the snapshot before the chain; `begin` is of no matter then
   std::vector<HiddenRun> hidden;
 };
 
@@ -40,13 +41,13 @@ struct TimelineFile {
 struct TimelineStep {
   std::vector<std::size_t> added;
   std::vector<std::size_t> removed;
-  // Files that are live here and whose hidden rows may differ from the snapshot before (added ones with hidden rows
-  // included).
+  // Files that are live here and whose hidden rows may differ from the snapshot before (added ones
+  // with hidden rows included).
   std::vector<std::size_t> maybe_deletes;
 };
 
-// `chain`: the snapshots to plan, ascending, all after the head. One step for each. Changes between two snapshots of
-// the chain (by snapshots that are expired) fall to the later one.
+// `chain`: the snapshots to plan, ascending, all after the head. One step for each. Changes between
+// two snapshots of the chain (by snapshots that are expired) fall to the later one.
 std::vector<TimelineStep> build_timeline(std::span<const std::int64_t> chain,
                                          std::span<const TimelineFile> files);
 

@@ -31,7 +31,8 @@ TEST(Timeline, ChangesOfExpiredSnapshotsFallToTheNextOne) {
   const std::vector<std::int64_t> chain = {9};
   const std::vector<TimelineFile> files = {file(1, 3), file(2, 5, 7)};
   auto steps = build_timeline(chain, files);
-  EXPECT_THAT(steps[0].added, ElementsAre(0)) << "a file that came and went in between is shown by nobody";
+  EXPECT_THAT(steps[0].added, ElementsAre(0))
+      << "a file that came and went in between is shown by nobody";
   EXPECT_THAT(steps[0].removed, IsEmpty());
 }
 

@@ -38,24 +38,25 @@ TEST(StatsValue, ReadsDuckLakesTextOfEachType) {
 }
 
 TEST(StatsValue, HasNoValueForWhatIsNotOneFiniteValue) {
-  for (auto [kind, text] : std::initializer_list<std::pair<TypeKind, const char*>>{
-           {TypeKind::kDate, "infinity"},
-           {TypeKind::kDate, "0044-03-15 (BC)"},
-           {TypeKind::kTimestamp, "-infinity"},
-           {TypeKind::kInt, "2147483648"},
-           {TypeKind::kInt, ""},
-           {TypeKind::kInt, "1 "},
-           {TypeKind::kDouble, "nan"},
-           {TypeKind::kBinary, "F"},
-           {TypeKind::kString, "\xff"},
-           {TypeKind::kUuid, "x"}}) {
+  for (auto [kind, text] :
+       std::initializer_list<std::pair<TypeKind, const char*>>{{TypeKind::kDate, "infinity"},
+                                                               {TypeKind::kDate, "0044-03-15 (BC)"},
+                                                               {TypeKind::kTimestamp, "-infinity"},
+                                                               {TypeKind::kInt, "2147483648"},
+                                                               {TypeKind::kInt, ""},
+                                                               {TypeKind::kInt, "1 "},
+                                                               {TypeKind::kDouble, "nan"},
+                                                               {TypeKind::kBinary, "F"},
+                                                               {TypeKind::kString, "\xff"},
+                                                               {TypeKind::kUuid, "x"}}) {
     EXPECT_FALSE(value_from_stats_text(Type::primitive(kind), text).has_value()) << text;
   }
 }
 
 TEST(StatsValue, PartitionTextDiffersForBooleansAndBlobs) {
   EXPECT_EQ(hex_of(value_from_partition_text(Type::primitive(TypeKind::kBoolean), "true")), "01");
-  EXPECT_EQ(hex_of(value_from_partition_text(Type::primitive(TypeKind::kBinary), "\\x00ab")), "006162");
+  EXPECT_EQ(hex_of(value_from_partition_text(Type::primitive(TypeKind::kBinary), "\\x00ab")),
+            "006162");
   EXPECT_FALSE(value_from_partition_text(Type::primitive(TypeKind::kBinary), "\\x0").has_value());
 }
 
@@ -65,16 +66,19 @@ TEST(StatsValue, BoundsEncloseWhatTheyCut) {
   EXPECT_EQ(*bound_from_stats_text(text, long_text, BoundSide::kLower), std::string(16, 'z'));
   EXPECT_EQ(*bound_from_stats_text(text, long_text, BoundSide::kUpper), std::string(15, 'z') + "{");
   const Type stamp = Type::primitive(TypeKind::kTimestamp);
-  EXPECT_EQ(hex_of(bound_from_stats_text(stamp, "1970-01-01 00:00:00.000001001", BoundSide::kLower)),
-            "0100000000000000");
-  EXPECT_EQ(hex_of(bound_from_stats_text(stamp, "1970-01-01 00:00:00.000001001", BoundSide::kUpper)),
-            "0200000000000000");
-  EXPECT_EQ(hex_of(bound_from_stats_text(Type::primitive(TypeKind::kDouble), "0.0", BoundSide::kLower)),
-            "0000000000000080");
+  EXPECT_EQ(
+      hex_of(bound_from_stats_text(stamp, "1970-01-01 00:00:00.000001001", BoundSide::kLower)),
+      "0100000000000000");
+  EXPECT_EQ(
+      hex_of(bound_from_stats_text(stamp, "1970-01-01 00:00:00.000001001", BoundSide::kUpper)),
+      "0200000000000000");
+  EXPECT_EQ(
+      hex_of(bound_from_stats_text(Type::primitive(TypeKind::kDouble), "0.0", BoundSide::kLower)),
+      "0000000000000080");
 }
 
-ducklake::ColumnRow column(std::int32_t id, const char* name, const char* type, std::int64_t begin = 1,
-                           std::optional<std::int64_t> end = {}) {
+ducklake::ColumnRow column(std::int32_t id, const char* name, const char* type,
+                           std::int64_t begin = 1, std::optional<std::int64_t> end = {}) {
   ducklake::ColumnRow row;
   row.column_id = FieldId(id);
   row.life.begin = SnapshotId(begin);
@@ -119,7 +123,8 @@ TEST(ColumnTypes, HidesARetypedColumnUntilOldFilesAreGone) {
 
 TEST(ColumnTypes, NestedFieldsAreOptionalAndMapKeysRequired) {
   std::vector<ducklake::ColumnRow> columns = {column(1, "m", "map"), column(2, "key", "varchar"),
-                                              column(3, "value", "struct"), column(4, "a", "int32")};
+                                              column(3, "value", "struct"),
+                                              column(4, "a", "int32")};
   columns[0].nulls_allowed = false;
   for (std::size_t i : {1UL, 2UL}) columns[i].parent = FieldId(1);
   columns[3].parent = FieldId(3);
@@ -138,10 +143,12 @@ TEST(ColumnTypes, NestedFieldsAreOptionalAndMapKeysRequired) {
 class FileEntryTest : public testing::Test {
  protected:
   FileEntryTest() {
-    iceberg::Field stamp{FieldId(1), "ts", false, Type::primitive(TypeKind::kTimestamp), {}, {}, {}};
+    iceberg::Field stamp{FieldId(1), "ts", false, Type::primitive(TypeKind::kTimestamp),
+                         {},         {},   {}};
     iceberg::Field number{FieldId(2), "x", false, Type::primitive(TypeKind::kDouble), {}, {}, {}};
     schema_.fields = {stamp, number};
-    iceberg::PartitionSpec spec{1, {{FieldId(1), 1000, "ts_month", {iceberg::TransformKind::kMonth, 0}}}};
+    iceberg::PartitionSpec spec{
+        1, {{FieldId(1), 1000, "ts_month", {iceberg::TransformKind::kMonth, 0}}}};
     specs_.specs = {{}, spec};
     specs_.bindings = {{40, 1, {{0, FieldId(1), "month"}}}};
     row_.record_count = 3;
@@ -150,7 +157,8 @@ class FileEntryTest : public testing::Test {
   }
   void stats(std::int32_t id, std::optional<std::int64_t> values, std::optional<std::int64_t> nulls,
              const char* min, const char* max, std::optional<bool> nan = {}) {
-    row_.stats.push_back({FieldId(id), 10, values, nulls, std::string(min), std::string(max), nan, {}});
+    row_.stats.push_back(
+        {FieldId(id), 10, values, nulls, std::string(min), std::string(max), nan, {}});
   }
   FileEntry make() { return make_file_entry(row_, schema_, specs_, begins_); }
 
@@ -184,8 +192,10 @@ TEST_F(FileEntryTest, ValueCountsIncludeNullsAndNothingIsGuessed) {
   stats(1, 2, 1, "2024-01-02 00:00:00", "2024-01-02 00:00:00");
   stats(2, 3, 0, "1.0", "2.0", true);
   FileEntry entry = make();
-  EXPECT_THAT(entry.file.value_counts, testing::ElementsAre(testing::Pair(1, 3), testing::Pair(2, 3)));
-  EXPECT_THAT(entry.file.null_value_counts, testing::ElementsAre(testing::Pair(1, 1), testing::Pair(2, 0)));
+  EXPECT_THAT(entry.file.value_counts,
+              testing::ElementsAre(testing::Pair(1, 3), testing::Pair(2, 3)));
+  EXPECT_THAT(entry.file.null_value_counts,
+              testing::ElementsAre(testing::Pair(1, 1), testing::Pair(2, 0)));
   EXPECT_TRUE(entry.file.nan_value_counts.empty());
   EXPECT_EQ(entry.file.lower_bounds.size(), 2U);
   EXPECT_EQ(entry.file.upper_bounds.size(), 1U) << "no upper bound where NaN may be";

@@ -60,15 +60,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size == 0) return 0;
   const std::string_view input(reinterpret_cast<const char*>(data) + 1, size - 1);
   switch (data[0] % 6) {
-    case 0:
-      fuzz_codec(Codec::kDeflate, input);
-      break;
-    case 1:
-      fuzz_codec(Codec::kZstandard, input);
-      break;
-    case 2:
-      fuzz_codec(Codec::kSnappy, input);
-      break;
+    case 0: fuzz_codec(Codec::kDeflate, input); break;
+    case 1: fuzz_codec(Codec::kZstandard, input); break;
+    case 2: fuzz_codec(Codec::kSnappy, input); break;
     case 3: {
       const std::size_t split = input.find('\0');
       fuzz_schema(input.substr(0, split),

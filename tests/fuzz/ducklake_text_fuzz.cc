@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts that come out of DuckLake's tables: change words, type names, statistics and partition values.
+// Texts that come out of DuckLake's tables: change words, type names, statistics and partition
+// values.
 #include <array>
 #include <cstdint>
 #include <string_view>

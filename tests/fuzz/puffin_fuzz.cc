@@ -69,14 +69,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   switch (data[0] % 3) {
-    case 0:
-      fuzz_blob(input.substr(1));
-      break;
-    case 1:
-      fuzz_blob(framed(input.substr(1)));
-      break;
-    default:
-      fuzz_file(with_footer(input.substr(1)));
+    case 0: fuzz_blob(input.substr(1)); break;
+    case 1: fuzz_blob(framed(input.substr(1))); break;
+    default: fuzz_file(with_footer(input.substr(1)));
   }
   return 0;
 }
