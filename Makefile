@@ -42,7 +42,7 @@ run: build ## start everything, seed, ask a first query; then stop with `make st
 	  echo "run: init failed. What is wrong: tools/devstack exec -- $(BINARY) doctor" >&2; exit 1; }
 	@tools/devstack exec --state $(STATE) -- $(BINARY) seed
 	@tools/devserver start --state $(STATE) --url $(URL) --binary $(BINARY)
-	@$(PYTHON) tools/first_query.py --url $(URL)
+	@tools/devstack exec --state $(STATE) -- $(PYTHON) tools/first_query.py --url $(URL)
 	@echo
 	@echo "The catalog serves $(URL) (Iceberg REST). Log: $(STATE)/server.log"
 	@echo "Stop it: make stop      Start over from nothing: make stop && tools/devstack destroy"

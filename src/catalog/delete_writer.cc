@@ -34,6 +34,27 @@ Result<manifest::DataFile> write_parquet(objstore::ObjectStore& objects, DataEng
   return file;
 }
 
+// One vector a Puffin file: PyIceberg applies every vector of a file that any entry names, also
+// those that another snapshot has replaced since.
+Result<manifest::DataFile> write_vector(objstore::ObjectStore& objects, const std::string& uri,
+                                        FileDeletes deletes) {
+  const std::vector<puffin::DeletionVectorInput> input = {
+      {std::move(deletes.data_file_path), std::move(deletes.positions)}};
+  const puffin::PuffinFile written = puffin::encode_deletion_vectors(input);
+  DIL_TRY(std::string key, objects.key_of(uri));
+  DIL_CHECK_OK(objects.put(key, written.bytes, {}));
+  manifest::DataFile file;
+  file.content = manifest::Content::kPositionDeletes;
+  file.file_path = uri;
+  file.file_format = "PUFFIN";
+  file.record_count = written.places[0].cardinality;
+  file.file_size_in_bytes = static_cast<std::int64_t>(written.bytes.size());
+  file.referenced_data_file = input[0].referenced_data_file;
+  file.content_offset = written.places[0].offset;
+  file.content_size_in_bytes = written.places[0].length;
+  return file;
+}
+
 }  // namespace
 
 Result<std::vector<manifest::DataFile>> write_deletes(objstore::ObjectStore& objects,
@@ -41,35 +62,17 @@ Result<std::vector<manifest::DataFile>> write_deletes(objstore::ObjectStore& obj
                                                       const DeleteTarget& target,
                                                       std::vector<FileDeletes> deletes) {
   std::vector<manifest::DataFile> out(deletes.size());
-  if (deletes.empty()) return out;
-  if (target.format_version < 3) {
-    DIL_CHECK_OK(parallel_for(deletes.size(), kWriters, [&](std::size_t i) -> Status {
-      const std::string uri = fmt::format("{}{}-{}-deletes.parquet", target.folder, target.name, i);
+  DIL_CHECK_OK(parallel_for(deletes.size(), kWriters, [&](std::size_t i) -> Status {
+    const bool is_vector = target.format_version >= 3;
+    const std::string uri = fmt::format("{}{}-{}-deletes.{}", target.folder, target.name, i,
+                                        is_vector ? "puffin" : "parquet");
+    if (is_vector) {
+      DIL_TRY(out[i], write_vector(objects, uri, std::move(deletes[i])));
+    } else {
       DIL_TRY(out[i], write_parquet(objects, engine, uri, deletes[i]));
-      return {};
-    }));
-    return out;
-  }
-  std::vector<puffin::DeletionVectorInput> inputs;
-  inputs.reserve(deletes.size());
-  for (FileDeletes& item : deletes) {
-    inputs.push_back({std::move(item.data_file_path), std::move(item.positions)});
-  }
-  const puffin::PuffinFile puffin = puffin::encode_deletion_vectors(inputs);
-  const std::string uri = fmt::format("{}{}-deletes.puffin", target.folder, target.name);
-  DIL_TRY(std::string key, objects.key_of(uri));
-  DIL_CHECK_OK(objects.put(key, puffin.bytes, {}));
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    manifest::DataFile& file = out[i];
-    file.content = manifest::Content::kPositionDeletes;
-    file.file_path = uri;
-    file.file_format = "PUFFIN";
-    file.record_count = puffin.places[i].cardinality;
-    file.file_size_in_bytes = static_cast<std::int64_t>(puffin.bytes.size());
-    file.referenced_data_file = std::move(inputs[i].referenced_data_file);
-    file.content_offset = puffin.places[i].offset;
-    file.content_size_in_bytes = puffin.places[i].length;
-  }
+    }
+    return {};
+  }));
   return out;
 }
 

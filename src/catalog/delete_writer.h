@@ -25,8 +25,8 @@ struct DeleteTarget {
 };
 
 // Writes deletes for Iceberg readers and returns a data_file for each, in order, without partition:
-// a Parquet file a data file in version 2 (spec "Position Delete Files"), one Puffin file with a
-// deletion vector each in version 3 (spec "Deletion Vectors"). All objects are stored when it
+// one Parquet file for each data file in version 2 (spec "Position Delete Files"), one Puffin file
+// with one deletion vector in version 3 (spec "Deletion Vectors"). All objects are stored when it
 // returns.
 Result<std::vector<manifest::DataFile>> write_deletes(objstore::ObjectStore& objects,
                                                       DataEngine& engine,

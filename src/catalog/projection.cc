@@ -2,8 +2,37 @@
 #include "catalog/projection.h"
 
 #include "catalog/projection_run.h"
+#include "pg/error.h"
 
 namespace duckicelake::catalog {
+namespace {
+
+constexpr int kMaxAttempts = 4;
+
+// The lock of a table belongs to the session: a connection that may still hold it must not go back
+// to the pool.
+class SessionLock {
+ public:
+  explicit SessionLock(pg::Lease& lease) : lease_(lease) {}
+  SessionLock(const SessionLock&) = delete;
+  SessionLock& operator=(const SessionLock&) = delete;
+  ~SessionLock() {
+    if (is_held_) lease_.discard();
+  }
+  Status take(const store::Lake& lake, TableId table) {
+    is_held_ = true;
+    return store::lock_table(*lease_, lake, table);
+  }
+  void release(const store::Lake& lake, TableId table) {
+    is_held_ = !store::unlock_table(*lease_, lake, table).has_value();
+  }
+
+ private:
+  pg::Lease& lease_;
+  bool is_held_ = false;
+};
+
+}  // namespace
 
 std::shared_ptr<const manifest::DecodedManifest> ManifestCache::find(const std::string& path) {
   std::lock_guard lock(mutex_);
@@ -41,20 +70,25 @@ Result<std::shared_ptr<const TableView>> Projector::project(
   DIL_TRY(pg::Lease lease, pool_.acquire(deadline));
   const pg::Cost before = lease->cost();
   const auto started = std::chrono::steady_clock::now();
-  Status locked = store::lock_table(*lease, lake_, table);
-  if (!locked.has_value()) {
-    lease.discard();
-    return std::move(locked).error();
-  }
+  SessionLock lock(lease);
+  DIL_CHECK_OK(lock.take(lake_, table));
   Result<std::shared_ptr<const TableView>> result =
-      ProjectionRun(*this, *lease, table, std::move(previous)).run();
+      ProjectionRun(*this, *lease, table, previous).run();
+  // A cleanup of DuckLake's that touched the same sidecar rows meanwhile: look again.
+  for (int attempt = 1; attempt < kMaxAttempts && !result.has_value() &&
+                        pg::is_serialization_conflict(result.error());
+       ++attempt) {
+    result = ProjectionRun(*this, *lease, table, previous).run();
+  }
+  if (!result.has_value() && pg::is_serialization_conflict(result.error())) {
+    result = std::move(result).error().with_code(Code::kUnavailable);
+  }
   if (!result.has_value() && result.error().code() == Code::kCorruptData) {
     // The stored state does not fit the table (an earlier fault, a restored database): make it
     // anew, once.
     result = ProjectionRun(*this, *lease, table, nullptr, ProjectionRun::From::kNothing).run();
   }
-  // The lock belongs to the session: without a clean unlock the session must not live on.
-  if (!store::unlock_table(*lease, lake_, table).has_value()) lease.discard();
+  lock.release(lake_, table);
   counters_.rows_read += (lease->cost() - before).rows_read;
   counters_.microseconds +=
       static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(

@@ -33,6 +33,13 @@ std::string cache_key(const TableRef& table) {
   return out;
 }
 
+// Leaves the latch whichever way the block ends.
+struct LatchHold {
+  TableLatch& latch;
+  TableId table;
+  ~LatchHold() { latch.leave(table); }
+};
+
 Error no_such_table(const TableRef& table) {
   return make_error(Code::kNoSuchTable, "Table does not exist: {}", display_name(table));
 }
@@ -115,8 +122,8 @@ struct Service::Impl {
     if (!latch.enter(named.table, until)) {
       return Error(Code::kDeadlineExceeded, "another request is still working on this table");
     }
+    const LatchHold hold{latch, named.table};
     Result<std::shared_ptr<const TableView>> view = view_under_latch(named.table, fresh, until);
-    latch.leave(named.table);
     if (!view.has_value() && view.error().code() == Code::kNoSuchTable) {
       cache.erase_name(key);
       return no_such_table(table);

@@ -10,6 +10,7 @@
 
 // The functions of DuckDB's C API that the engine uses. The deprecated duckdb_value_* family is
 // left out on purpose: it crashes on results that mix nested or timestamptz columns with text.
+// clang-format off
 #define DIL_DUCKDB_FUNCTIONS(X)                                                                    \
   X(library_version)                                                                               \
   X(create_config)                                                                                 \
@@ -26,6 +27,7 @@
                                   X(validity_set_row_invalid) X(vector_assign_string_element_len)  \
                                       X(appender_create) X(append_data_chunk) X(appender_close)    \
                                           X(appender_destroy) X(appender_error)
+// clang-format on
 
 namespace duckicelake::engine {
 

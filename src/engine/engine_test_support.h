@@ -15,6 +15,10 @@
 #include "engine/sql_text.h"
 #include "engine/temp_files.h"
 
+#ifndef DIL_DUCKDB_LIBRARY  // given by the build of the tests
+#define DIL_DUCKDB_LIBRARY "libduckdb.so"
+#endif
+
 namespace duckicelake::engine {
 
 inline Deadline soon() { return Watchdog::Clock::now() + std::chrono::seconds(60); }
