@@ -18,6 +18,9 @@
 #ifndef DIL_DUCKDB_LIBRARY  // given by the build of the tests
 #define DIL_DUCKDB_LIBRARY "libduckdb.so"
 #endif
+#ifndef DIL_DUCKDB_EXTENSIONS
+#define DIL_DUCKDB_EXTENSIONS "extensions"
+#endif
 
 namespace duckicelake::engine {
 
