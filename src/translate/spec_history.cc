@@ -83,11 +83,6 @@ class Extender {
       if (!transform) continue;
       const iceberg::Field* source = find_source(schema_.fields, column.column_id);
       if (source == nullptr || !transform->result_type(source->type).has_value()) continue;
-      // DuckDB's iceberg extension prunes binary identity partitions wrongly and loses rows.
-      if (transform->kind == TransformKind::kIdentity &&
-          source->type.kind == iceberg::TypeKind::kBinary) {
-        continue;
-      }
       if (transform->kind == TransformKind::kBucket &&
           !hashes_alike(columns_, column.column_id, info.life.begin)) {
         continue;

@@ -33,7 +33,7 @@ struct SpecHistory {
 // belongs to one (source, transform) for ever. Fields that are no Iceberg partition fields are left
 // out, and a partitioning of which nothing is left is bound to spec 0: bucket on types whose
 // DuckLake hash differs from Iceberg's (uint*, uuid, decimal, timestamp_s/_ms/_ns, floats,
-// boolean), identity on binary (which DuckDB prunes wrongly), a transform that Iceberg does not
+// boolean), a transform that Iceberg does not
 // define for the type, and sources that are hidden or lie below a list or map. Names: identity =
 // the column's name, else <col>_<transform>, made unique. `ducklake_types` gives the DuckLake type
 // of each column id (needed for the bucket rule).

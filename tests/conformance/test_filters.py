@@ -51,6 +51,11 @@ def literal(kind: str, text: str) -> str:
     return f"({' || chr(0) || '.join(parts)})::{kind}"
 
 
+# DuckDB 1.5.5 finds no row for `=` with a blob that has a zero byte, also in files for which it is given neither
+# bounds nor a partition value; `IN`, `<` and `>=` are right.
+DUCKDB_BLOB_FAULT = "duckdb: "
+
+
 class Filtered:
     """One table with its ids by filter, as DuckLake finds them without any pruning at stake."""
 
@@ -98,8 +103,11 @@ class Filtered:
             v, mine = literal(self.kind, text), typed(self.kind, value)
             finite = not (isinstance(value, float) and not math.isfinite(value))
             for sign, make in (("=", EqualTo), ("<", LessThan), (">=", GreaterThanOrEqual)):
-                problems += self.check(f"{c} {sign} {v}",
-                                       make(self.column, mine) if able and finite else None)
+                found = self.check(f"{c} {sign} {v}",
+                                   make(self.column, mine) if able and finite else None)
+                if sign == "=" and self.kind == "BLOB" and "\\x00" in text:
+                    found = [f for f in found if not f.startswith(DUCKDB_BLOB_FAULT)]
+                problems += found
         texts = ", ".join(literal(self.kind, t) for _, t in samples)
         chosen = [typed(self.kind, v) for v, _ in samples]
         problems += self.check(f"{c} IN ({texts})", In(self.column, chosen) if able else None)
