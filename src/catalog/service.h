@@ -39,7 +39,8 @@ struct TableAnswer {
   TableId table_id;
   std::string metadata_location;                // a durable object
   std::shared_ptr<const std::string> metadata;  // the metadata JSON object
-  std::string version_tag;  // differs whenever `metadata` differs; part of the ETag
+  std::string
+      version_tag;  // differs whenever `metadata` differs; only [A-Za-z0-9._-]: part of ETags
 };
 
 struct ViewAnswer {
