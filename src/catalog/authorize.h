@@ -20,6 +20,19 @@ enum class Action : std::uint8_t {
   kLoadTable,
   kListViews,
   kLoadView,
+  kCreateNamespace,
+  kUpdateNamespace,
+  kDropNamespace,
+  kCreateTable,  // also staged, register
+  kCommitTable,
+  kDropTable,
+  kRenameTable,  // asked for the source and for the destination
+  kReportMetrics,
+  kCreateView,
+  kCommitView,
+  kDropView,
+  kRenameView,
+  kMaintainTable,
 };
 
 struct Principal {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ducklake/changes.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -41,6 +42,15 @@ ChangeKind kind_of(std::string_view word) {
     if (w.text == word) return w.kind;
   }
   return ChangeKind::kOther;
+}
+
+void append_quoted(std::string_view name, std::string& out) {
+  out.push_back('"');
+  for (const char c : name) {
+    if (c == '"') out.push_back('"');
+    out.push_back(c);
+  }
+  out.push_back('"');
 }
 
 Error corrupt(std::string_view text) {
@@ -119,5 +129,25 @@ class Parser {
 }  // namespace
 
 Result<std::vector<Change>> parse_changes(std::string_view text) { return Parser(text).run(); }
+
+std::string changes_text(std::span<const Change> changes) {
+  std::string out;
+  for (const Change& change : changes) {
+    if (!out.empty()) out.push_back(',');
+    const auto word = std::find_if(kWords.begin(), kWords.end(),
+                                   [&](const Word& w) { return w.kind == change.kind; });
+    if (word == kWords.end()) continue;
+    out.append(word->text).push_back(':');
+    if (change.id >= 0) {
+      out.append(std::to_string(change.id));
+      continue;
+    }
+    append_quoted(change.schema_name, out);
+    if (change.kind == ChangeKind::kCreatedSchema) continue;
+    out.push_back('.');
+    append_quoted(change.name, out);
+  }
+  return out;
+}
 
 }  // namespace duckicelake::ducklake

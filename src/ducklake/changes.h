@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,5 +56,9 @@ struct Change {
 // no changes. kCorruptData on a text that does not follow the grammar; unknown words come back as
 // kOther.
 Result<std::vector<Change>> parse_changes(std::string_view text);
+
+// The reverse, in the vocabulary of DuckLake 1.0 (an unknown word would make every DuckDB commit
+// beside ours fail). Pre-condition: no kOther and no macros.
+std::string changes_text(std::span<const Change> changes);
 
 }  // namespace duckicelake::ducklake

@@ -47,4 +47,27 @@ TEST(Changes, RefusesTextOutsideTheGrammar) {
 }
 
 }  // namespace
+TEST(Changes, TextThatWasWrittenParsesToTheSameChanges) {
+  const std::vector<Change> changes = {
+      {ChangeKind::kCreatedSchema, -1, "a\"b", ""},
+      {ChangeKind::kCreatedTable, -1, "s,1", "t:\"2\""},
+      {ChangeKind::kAlteredTable, 4, "", ""},
+      {ChangeKind::kInsertedIntoTable, 4, "", ""},
+      {ChangeKind::kRewriteDelete, 5, "", ""},
+  };
+  const std::string text = changes_text(changes);
+  EXPECT_EQ(text,
+            "created_schema:\"a\"\"b\",created_table:\"s,1\".\"t:\"\"2\"\"\",altered_table:4,"
+            "inserted_into_table:4,rewrite_delete:5");
+  auto parsed = parse_changes(text);
+  ASSERT_TRUE(parsed.has_value());
+  ASSERT_EQ(parsed->size(), changes.size());
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    EXPECT_EQ((*parsed)[i].kind, changes[i].kind);
+    EXPECT_EQ((*parsed)[i].id, changes[i].id);
+    EXPECT_EQ((*parsed)[i].schema_name, changes[i].schema_name);
+    EXPECT_EQ((*parsed)[i].name, changes[i].name);
+  }
+}
+
 }  // namespace duckicelake::ducklake

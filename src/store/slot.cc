@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/slot.h"
+
+#include <array>
+
+namespace duckicelake::store {
+namespace {
+
+using pg::RowReader;
+using pg::Sql;
+using pg::Statement;
+
+constexpr int kMaxTries = 50;
+
+// Our own processes queue here, so that they do not race each other for the same row.
+constexpr Sql kQueue =
+    "SELECT pg_advisory_xact_lock(hashtextextended('duckicelake slot ' || $1, 0))";
+
+// Waits for a writer that holds the same snapshot id in an open transaction. No row comes back when
+// that one commits: then its successor is asked for. The time is not now(): this transaction may
+// have begun before the snapshot that it follows.
+constexpr Sql kTake =
+    "INSERT INTO {schema}.ducklake_snapshot (snapshot_id, snapshot_time, schema_version, "
+    "next_catalog_id, next_file_id) "
+    "SELECT snapshot_id + 1, greatest(clock_timestamp(), snapshot_time + interval '1 microsecond'), "
+    "schema_version + $1, next_catalog_id + $2, next_file_id + $3 "
+    "FROM {schema}.ducklake_snapshot ORDER BY snapshot_id DESC LIMIT 1 ON CONFLICT DO NOTHING "
+    "RETURNING snapshot_id, schema_version, next_catalog_id - $2, next_file_id - $3";
+
+constexpr Sql kRecord =
+    "INSERT INTO {schema}.ducklake_snapshot_changes (snapshot_id, changes_made, author, "
+    "commit_message, commit_extra_info) VALUES ($1, $2, $3, $4, $5)";
+
+constexpr Sql kRaise =
+    "INSERT INTO duckicelake.revision AS r (metadata_schema, value) VALUES ($1, 1) "
+    "ON CONFLICT (metadata_schema) DO UPDATE SET value = r.value + 1";
+
+}  // namespace
+
+Result<Slot> take_slot(pg::Transaction& transaction, const Lake& lake, const SlotNeeds& needs) {
+  const std::int64_t file_ids = needs.file_ids + 1;
+  const std::array<Statement, 2> statements = {
+      Statement{kQueue, {lake.metadata_schema.name()}, pg::Prepare::kCached, "queue for the slot"},
+      Statement{pg::sql_for_schema(lake.metadata_schema, kTake),
+                {std::int64_t{needs.changes_schema ? 1 : 0}, needs.catalog_ids, file_ids},
+                pg::Prepare::kCached,
+                "take the slot"}};
+  DIL_TRY(std::vector<pg::ResultSet> results, transaction.batch(statements));
+  pg::ResultSet taken = std::move(results[1]);
+  for (int attempt = 1; taken.empty() && attempt < kMaxTries; ++attempt) {
+    DIL_TRY(taken, transaction.exec(statements[1]));
+  }
+  if (taken.empty()) {
+    return Error(Code::kCommitFailed, "other writers keep committing to the catalog; try again");
+  }
+  RowReader in(taken.row(0));
+  Slot slot;
+  slot.snapshot = SnapshotId(in.int64());
+  slot.schema_version = in.int64();
+  slot.first_catalog_id = in.int64();
+  slot.first_file_id = in.int64();
+  DIL_CHECK_OK(in.status());
+  return slot;
+}
+
+Status record_slot(pg::Transaction& transaction, const Lake& lake, SnapshotId snapshot,
+                   const SlotRecord& record) {
+  DIL_TRY(pg::ResultSet done,
+          transaction.exec(Statement{pg::sql_for_schema(lake.metadata_schema, kRecord),
+                                     {snapshot, record.changes_made, record.author, record.message,
+                                      record.extra}}));
+  (void)done;
+  return {};
+}
+
+Status raise_revision(pg::Transaction& transaction, const Lake& lake) {
+  DIL_TRY(pg::ResultSet done,
+          transaction.exec(Statement{kRaise, {lake.metadata_schema.name()}}));
+  (void)done;
+  return {};
+}
+
+}  // namespace duckicelake::store
