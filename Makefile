@@ -24,7 +24,7 @@ deps: ## install Debian packages and the pinned downloads (once)
 	@tools/deps/install
 
 .PHONY: deps-spark
-deps-spark: ## the same, with what the Spark tests need
+deps-spark: ## the same, with what the Spark tests and the kit need
 	@tools/deps/install --spark
 
 .PHONY: build

@@ -3,7 +3,7 @@
 """Runs the test suites in order, with progress, time limits and one count at the end.
 
     tools/run_tests.py              everything, as `make test` and CI do
-    tools/run_tests.py unit asan    only these suites (see SUITES below)
+    tools/run_tests.py unit asan    only these suites (see SUITES below; "kit" runs only when named)
     tools/run_tests.py --soak ...   long: whole sizes (DIL_SOAK=1 for the tests), fuzzing for minutes
 
 Every suite's output goes to build/test-logs/<suite>.log; a failure shows the end of it here. The
@@ -295,12 +295,22 @@ def suite_integration(run: Run) -> Count:
     result = LOGS / "integration.xml"
     result.unlink(missing_ok=True)
     code = run.command(
-        [DEPS / "venv/bin/python", "-m", "pytest", "tests", "-n", min(JOBS, 4), "--dist=loadfile",
-         f"--timeout={7200 if SOAK else 900}", "-p", "no:cacheprovider", "-ra", "--tb=short",
-         "--durations=15", f"--junitxml={result}"],
+        [DEPS / "venv/bin/python", "-m", "pytest", "tests/integration", "tests/conformance",
+         "-n", min(JOBS, 4), "--dist=loadfile", f"--timeout={7200 if SOAK else 900}",
+         "-p", "no:cacheprovider", "-ra", "--tb=short", "--durations=15", f"--junitxml={result}"],
         {"PYTHONPATH": str(ROOT / "tools"), "SPARK_LOCAL_IP": "127.0.0.1", "DIL_SOAK": "1" if SOAK else "0",
          "PYTHONDONTWRITEBYTECODE": "1"})
     return read_xml(result, "integration", code)
+
+
+def suite_kit(run: Run) -> Count:
+    result = LOGS / "kit.xml"
+    result.unlink(missing_ok=True)
+    code = run.command(
+        [DEPS / "venv/bin/python", "-m", "pytest", "tests/kit", "--timeout=1500",
+         "-p", "no:cacheprovider", "-ra", "--tb=short", f"--junitxml={result}"],
+        {"PYTHONPATH": str(ROOT / "tools"), "PYTHONDONTWRITEBYTECODE": "1"})
+    return read_xml(result, "kit", code)
 
 
 class Suite(typing.NamedTuple):
@@ -308,6 +318,7 @@ class Suite(typing.NamedTuple):
     limit_seconds: int
     title: str
     needs: str | None = None  # a suite without whose success this one makes no sense
+    by_default: bool = True
 
 
 SUITES = {
@@ -318,6 +329,7 @@ SUITES = {
     "live": Suite(suite_live, 300, "C++ tests against PostgreSQL and the object store", "build"),
     "integration": Suite(suite_integration, 1800,
                          "integration tests: PostgreSQL, object store, real clients", "build"),
+    "kit": Suite(suite_kit, 1800, "Iceberg's own catalog tests", "build", by_default=False),
     "asan": Suite(suite_asan, 1500, "the same C++ tests under address and undefined-behaviour sanitizers"),
     "gcc": Suite(lambda run: build(run, "gcc"), 1500, "second compile with g++"),
     "fuzz": Suite(suite_fuzz, 1500, "parsers under libFuzzer, bounded"),
@@ -332,7 +344,8 @@ def show_end(log: pathlib.Path) -> None:
 def main(arguments: list[str]) -> int:
     global SOAK
     SOAK = "--soak" in arguments
-    names = [a for a in arguments if a != "--soak"] or list(SUITES)
+    names = [a for a in arguments if a != "--soak"] or [
+        name for name, suite in SUITES.items() if suite.by_default]
     unknown = [name for name in names if name not in SUITES]
     if unknown:
         print(f"unknown suite {', '.join(unknown)}; there are {', '.join(SUITES)}", file=sys.stderr)

@@ -5,14 +5,14 @@
     .deps/duckdb/{lib,include,extensions}   DuckDB's library, C header and extensions
     .deps/croaring                          CRoaring's single-file source
     .deps/venv                              Python packages of the dev stack and the tests
-    .deps/venv-spark, .deps/spark-jars      only with --spark
+    .deps/venv-spark, .deps/{spark,kit}-jars   only with --spark: Spark, Iceberg's catalog tests
 
 Each comes through its registry's ordinary client and every extracted file is compared with the
 sha256 in pins.json. A stamp per step makes a second run a matter of milliseconds.
 
 DUCKICELAKE_DEPS_DIR names another deps folder. DUCKICELAKE_DEPS_FROM names a folder with the same
-layout (an earlier .deps, say): the files of duckdb/, croaring/ and spark-jars/ are then taken from
-there and nothing of them is downloaded.
+layout (an earlier .deps, say): the files of duckdb/, croaring/, spark-jars/ and kit-jars/ are then
+taken from there and nothing of them is downloaded.
 """
 from __future__ import annotations
 
@@ -217,17 +217,36 @@ def venv_spark() -> None:
     make_venv("venv-spark", "requirements-spark")
 
 
-def spark_jars() -> None:
-    if from_folder("spark-jars/"):
+def jars(group: str, folder_name: str) -> None:
+    """Fetches a group of pins.json in one run of Maven; what the jars ask for is not followed."""
+    if from_folder(f"{folder_name}/"):
         return
     mvn = client("mvn", "maven")
+    names = ("groupId", "artifactId", "version", "type", "classifier")
     with scratch() as folder:
-        for jar, artifact in PACKAGES["spark_jars"].items():
-            run([mvn, "--batch-mode", "--quiet",
-                 "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy",
-                 f"-Dartifact={artifact}", f"-DoutputDirectory={folder}"],
-                f"fetching {jar}", cwd=folder)
-            place(pathlib.Path(folder) / jar, f"spark-jars/{jar}")
+        dependencies = "".join(
+            "<dependency>"
+            + "".join(f"<{n}>{v}</{n}>" for n, v in zip(names, artifact.split(":")))
+            + "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion>"
+              "</exclusions></dependency>"
+            for artifact in PACKAGES[group].values())
+        (pathlib.Path(folder) / "pom.xml").write_text(
+            '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>'
+            "<groupId>duckicelake</groupId><artifactId>fetch</artifactId><version>0</version>"
+            f"<packaging>pom</packaging><dependencies>{dependencies}</dependencies></project>\n")
+        run([mvn, "--batch-mode", "--quiet",
+             "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies",
+             f"-DoutputDirectory={folder}"], f"fetching {folder_name}", cwd=folder)
+        for jar in PACKAGES[group]:
+            place(pathlib.Path(folder) / jar, f"{folder_name}/{jar}")
+
+
+def spark_jars() -> None:
+    jars("spark_jars", "spark-jars")
+
+
+def kit_jars() -> None:
+    jars("kit_jars", "kit-jars")
 
 
 def key(*parts) -> str:
@@ -263,6 +282,8 @@ def steps(spark: bool) -> list[tuple]:
              "PySpark (450 MB)"),
             ("spark-jars", pins_key("spark-jars/"), "spark-jars", spark_jars,
              "Iceberg's Spark runtime (117 MB)"),
+            ("kit-jars", pins_key("kit-jars/"), "kit-jars", kit_jars,
+             "Iceberg's catalog tests and what they need (27 MB)"),
         ]
     return all_steps
 
