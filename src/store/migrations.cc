@@ -129,12 +129,53 @@ BEGIN
 END $$;
 )sql";
 
+// What the use cases about namespaces, views and names keep.
+constexpr Sql kDefinitionTables = R"sql(
+CREATE TABLE duckicelake.namespace_property (
+  catalog_id text NOT NULL,
+  schema_id bigint NOT NULL,
+  key text NOT NULL,
+  value text NOT NULL,
+  PRIMARY KEY (catalog_id, schema_id, key));
+
+-- The Iceberg metadata of views made over REST; document is its JSON, as the object at metadata_location has it.
+CREATE TABLE duckicelake.view_state (
+  catalog_id text NOT NULL,
+  view_id bigint NOT NULL,
+  metadata_location text NOT NULL,
+  document text NOT NULL,
+  PRIMARY KEY (catalog_id, view_id));
+
+CREATE TABLE duckicelake.metrics_report (
+  serial bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  catalog_id text NOT NULL,
+  table_id bigint NOT NULL,
+  principal text NOT NULL,
+  report text NOT NULL,
+  received_at timestamptz NOT NULL DEFAULT now());
+CREATE INDEX metrics_report_table ON duckicelake.metrics_report (catalog_id, table_id, serial);
+
+-- error: the name of its code, body is its message then.
+CREATE TABLE duckicelake.idempotency (
+  catalog_id text NOT NULL,
+  key uuid NOT NULL,
+  principal text NOT NULL,
+  operation text NOT NULL,
+  body_hash text NOT NULL,
+  error text,
+  body text NOT NULL,
+  created_at timestamptz NOT NULL DEFAULT now(),
+  PRIMARY KEY (catalog_id, key));
+CREATE INDEX idempotency_age ON duckicelake.idempotency (created_at);
+)sql";
+
 }  // namespace
 
 Status migrate_sidecar(pg::Connection& connection) {
-  const std::array<pg::Migration, 2> migrations = {
+  const std::array<pg::Migration, 3> migrations = {
       pg::Migration{1, "tables of the projection", kTables},
       pg::Migration{2, "functions of the triggers", kFunctions},
+      pg::Migration{4, "namespaces, views and repeated requests", kDefinitionTables},
   };
   DIL_TRY(pg::MigrationReport report,
           pg::run_migrations(connection, pg::SqlIdent::constant("duckicelake"), migrations));
