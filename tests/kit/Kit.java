@@ -8,7 +8,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.HashSet;
-import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 import java.util.Set;
@@ -32,6 +31,20 @@ final class Kit {
           "a", "new.db", "new/db", "newdb", "newdb_1", "newdb_2", "ns", "ns1", "ns2", "ns_1", "ns_2",
           "other_ns", "parent");
 
+  /** Properties that the tests expect their catalog's client to add to tables and views. */
+  private static final Map<String, String> DEFAULTS =
+      Map.ofEntries(
+          Map.entry("table-default.default-key1", "catalog-default-key1"),
+          Map.entry("table-default.default-key2", "catalog-default-key2"),
+          Map.entry("table-default.override-key3", "catalog-default-key3"),
+          Map.entry("table-override.override-key3", "catalog-override-key3"),
+          Map.entry("table-override.override-key4", "catalog-override-key4"),
+          Map.entry("view-default.key1", "catalog-default-key1"),
+          Map.entry("view-default.key2", "catalog-default-key2"),
+          Map.entry("view-default.key3", "catalog-default-key3"),
+          Map.entry("view-override.key3", "catalog-override-key3"),
+          Map.entry("view-override.key4", "catalog-override-key4"));
+
   private static final Properties SETTINGS = read();
   private static final RESTCatalog CATALOG = open(Map.of());
   private static final Set<Namespace> FOREIGN = foreign();
@@ -43,7 +56,7 @@ final class Kit {
   }
 
   static RESTCatalog open(Map<String, String> more) {
-    Map<String, String> properties = new HashMap<>();
+    Map<String, String> properties = new HashMap<>(DEFAULTS);
     SETTINGS.stringPropertyNames().stream()
         .filter(name -> !name.startsWith("kit."))
         .forEach(name -> properties.put(name, SETTINGS.getProperty(name)));
@@ -60,27 +73,22 @@ final class Kit {
 
   /** Drops all that is not {@link #FOREIGN}; what cannot be dropped is said and left. */
   static void clean(String before) {
-    try {
-      dropBelow(Namespace.empty());
-    } catch (RuntimeException e) {
-      System.err.println("kit: cleaning up before " + before + ": " + e);
-    }
-  }
-
-  private static void dropBelow(Namespace parent) {
-    for (Namespace namespace : children(parent)) {
-      if (FOREIGN.contains(namespace)) {
-        continue;
+    for (Namespace namespace : CATALOG.listNamespaces()) {
+      if (!FOREIGN.contains(namespace)) {
+        try {
+          drop(namespace);
+        } catch (RuntimeException e) {
+          System.err.println("kit: cleaning up " + namespace + " before " + before + ": " + e);
+        }
       }
-      dropBelow(namespace);
-      CATALOG.listTables(namespace).forEach(table -> CATALOG.dropTable(table, false));
-      CATALOG.listViews(namespace).forEach(CATALOG::dropView);
-      CATALOG.dropNamespace(namespace);
     }
   }
 
-  private static List<Namespace> children(Namespace parent) {
-    return parent.isEmpty() ? CATALOG.listNamespaces() : CATALOG.listNamespaces(parent);
+  private static void drop(Namespace namespace) {
+    CATALOG.listNamespaces(namespace).forEach(Kit::drop);
+    CATALOG.listTables(namespace).forEach(table -> CATALOG.dropTable(table, false));
+    CATALOG.listViews(namespace).forEach(CATALOG::dropView);
+    CATALOG.dropNamespace(namespace);
   }
 
   private static Set<Namespace> foreign() {
