@@ -19,6 +19,7 @@ struct Snapshot {
   std::optional<std::int32_t> schema_id;
   std::optional<std::int64_t> first_row_id;  // v3
   std::optional<std::int64_t> added_rows;    // v3
+  std::optional<std::string> key_id;         // v3, of the key that encrypts the manifest list
   friend bool operator==(const Snapshot&, const Snapshot&) = default;
 };
 

@@ -44,6 +44,7 @@ void write_snapshot(json::Writer& writer, const Snapshot& snapshot) {
   writer.member("schema-id", snapshot.schema_id);
   writer.member("first-row-id", snapshot.first_row_id);
   writer.member("added-rows", snapshot.added_rows);
+  writer.member("key-id", snapshot.key_id);
   writer.end_object();
 }
 
@@ -64,6 +65,8 @@ Result<Snapshot> read_snapshot(const json::Value& value) {
   DIL_TRY(snapshot.schema_id, object.optional_int32("schema-id"));
   DIL_TRY(snapshot.first_row_id, object.optional_int64("first-row-id"));
   DIL_TRY(snapshot.added_rows, object.optional_int64("added-rows"));
+  DIL_TRY(auto key_id, object.optional_string("key-id"));
+  if (key_id.has_value()) snapshot.key_id = std::string(*key_id);
   if (snapshot.snapshot_id < 0) return value.error("snapshot-id is negative");
   if (snapshot.sequence_number < 0) return value.error("sequence-number is negative");
   if (snapshot.first_row_id.value_or(0) < 0) return value.error("first-row-id is negative");

@@ -50,6 +50,7 @@ struct TableMetadata {
   std::map<std::string, SnapshotRef> refs;
   std::vector<std::string> statistics;            // JSON objects as given
   std::vector<std::string> partition_statistics;  // JSON objects as given
+  std::vector<std::string> encryption_keys;       // v3; JSON objects as given
   std::optional<std::int64_t> next_row_id;        // v3, required there
 
   friend bool operator==(const TableMetadata&, const TableMetadata&) = default;
@@ -88,7 +89,7 @@ MetadataFrame metadata_frame_to_json(const TableMetadata& metadata);
 
 // Validates as the readers do: referenced ids exist, refs name snapshots, current = main, and so
 // on. kInvalidArgument with the path of the member; kUnsupported for format versions other than 2
-// and 3 and for encryption keys (their loss in a later write would make the table unreadable).
+// and 3.
 // `main` is added to `refs` when only current-snapshot-id is given; -1 there counts as absent.
 Result<TableMetadata> metadata_from_json(std::string_view json);
 

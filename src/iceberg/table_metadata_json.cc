@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "iceberg/table_metadata_json.h"
+
+#include <unordered_set>
+
 #include "iceberg/partition_spec_json.h"
 #include "iceberg/schema_json.h"
 #include "iceberg/snapshot_json.h"
@@ -57,6 +61,9 @@ void write_head(json::Writer& writer, const TableMetadata& metadata) {
   write_string_map(writer, metadata.properties);
   writer.member("current-snapshot-id", metadata.current_snapshot_id);
   writer.member("next-row-id", metadata.next_row_id);
+  if (!metadata.encryption_keys.empty()) {
+    write_array(writer, "encryption-keys", metadata.encryption_keys, write_raw);
+  }
   writer.key("refs");
   writer.begin_object();
   for (const auto& [name, ref] : metadata.refs) {
@@ -114,12 +121,18 @@ Result<MetadataLogEntry> read_metadata_log_entry(const json::Value& value) {
   return entry;
 }
 
-// Statistics are kept as text; only what they hang on is looked at.
-Result<std::string> read_statistics_file(const json::Value& value) {
-  DIL_TRY(json::Object object, value.as_object());
-  DIL_CHECK_OK(object.require_int64("snapshot-id"));
-  DIL_CHECK_OK(object.require_string("statistics-path"));
-  return value.to_text();
+Status read_encryption_keys(const json::Object& object, TableMetadata& metadata) {
+  DIL_TRY(auto keys, object.optional_array("encryption-keys"));
+  if (!keys.has_value()) return {};
+  std::unordered_set<std::string_view> ids;
+  for (json::Value item : *keys) {
+    DIL_TRY(std::string key, read_encryption_key(item));
+    DIL_TRY(json::Object members, item.as_object());
+    DIL_TRY(std::string_view id, members.require_string("key-id"));
+    if (!ids.insert(id).second) return item.error("the key-id is used twice");
+    metadata.encryption_keys.push_back(std::move(key));
+  }
+  return {};
 }
 
 Result<std::map<std::string, SnapshotRef>> read_refs(const json::Object& object) {
@@ -139,10 +152,6 @@ Status read_basics(const json::Object& object, TableMetadata& metadata) {
   if (metadata.format_version != 2 && metadata.format_version != 3) {
     return make_error(Code::kUnsupported, "format-version {} is not supported, 2 and 3 are",
                       metadata.format_version);
-  }
-  DIL_TRY(auto keys, object.optional_array("encryption-keys"));
-  if (keys.has_value() && !keys->empty()) {
-    return make_error(Code::kUnsupported, "tables with encryption-keys are not supported");
   }
   DIL_TRY(std::string_view uuid, object.require_string("table-uuid"));
   metadata.table_uuid = uuid;
@@ -178,6 +187,7 @@ Status read_history(const json::Object& object, TableMetadata& metadata) {
   DIL_TRY(metadata.statistics, read_array(object, "statistics", read_statistics_file));
   DIL_TRY(metadata.partition_statistics,
           read_array(object, "partition-statistics", read_statistics_file));
+  DIL_CHECK_OK(read_encryption_keys(object, metadata));
   DIL_TRY(metadata.refs, read_refs(object));
   if (metadata.current_snapshot_id.has_value()) {
     SnapshotRef main;

@@ -6,6 +6,8 @@
 #include <charconv>
 #include <utility>
 
+#include "iceberg/ascii.h"
+
 namespace duckicelake::iceberg {
 namespace {
 
@@ -48,14 +50,6 @@ std::string_view trim(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
   while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
   return text;
-}
-
-std::string lower_ascii(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return out;
 }
 
 // Decimal digits alone, with spaces around them.
