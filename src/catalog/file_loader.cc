@@ -9,6 +9,7 @@
 #include "catalog/inlined_files.h"
 #include "catalog/parallel.h"
 #include "puffin/deletion_vector.h"
+#include "store/commit_sidecar.h"
 
 namespace duckicelake::catalog {
 namespace {
@@ -19,6 +20,7 @@ using translate::kNever;
 
 constexpr std::size_t kReaders = 4;
 constexpr std::size_t kMaxDeletionVectorBytes = std::size_t{256} << 20;
+constexpr std::size_t kMaxCommittedEntries = 1'000'000;
 constexpr std::size_t kMaxPositions = std::size_t{1} << 31;
 
 // Appends one deleted position, joined to the run before it where they touch.
@@ -67,18 +69,46 @@ class Loader {
     file.time.begin = row.life.begin.value;
     file.time.end = row.life.end ? row.life.end->value : kNever;
     file.time.is_in_head = is_in_head;
-    file.entry =
-        translate::make_file_entry(row, context_.schema, context_.specs, context_.column_begins);
+    const auto committed = committed_.find(row.id.value);
+    if (committed != committed_.end() && committed->second.file.file_path == row.path) {
+      file.entry = committed->second;
+      file.entry.file.first_row_id = row.row_id_start;
+    } else {
+      file.entry =
+          translate::make_file_entry(row, context_.schema, context_.specs, context_.column_begins);
+    }
     file.data_sequence_number = row.life.begin.value;
     index_.emplace(row.id.value, out_.size());
     out_.push_back(std::move(file));
     return out_.size() - 1;
   }
 
+  // Entries of files that Iceberg clients committed, as they wrote them.
+  Status take_committed(std::vector<store::CommittedFiles> stored) {
+    for (const store::CommittedFiles& item : stored) {
+      DIL_TRY(manifest::DecodedManifest decoded,
+              manifest::decode_manifest(item.manifest, kMaxCommittedEntries));
+      for (const auto& [id, index] : item.files) {
+        if (static_cast<std::size_t>(index) >= decoded.entries.size()) {
+          return Error(Code::kCorruptData, "a committed file has no manifest entry");
+        }
+        committed_[id] = {decoded.header.spec.spec_id,
+                          decoded.entries[static_cast<std::size_t>(index)].data_file};
+      }
+    }
+    return {};
+  }
+
   Status load_new_files() {
     DIL_TRY(
         std::vector<ducklake::DataFileRow> rows,
         store::load_data_files(context_.connection, context_.lake, table(), {start_.next_file_id}));
+    if (!rows.empty()) {
+      DIL_TRY(std::vector<store::CommittedFiles> stored,
+              store::load_committed_files(context_.connection, context_.lake, table().table_id,
+                                          start_.next_file_id));
+      DIL_CHECK_OK(take_committed(std::move(stored)));
+    }
     for (const ducklake::DataFileRow& row : rows) {
       // Gone before the chain begins: no snapshot of it shows the file.
       if (chain_.empty() || (row.life.end && row.life.end->value <= chain_.front())) continue;
@@ -194,6 +224,12 @@ class Loader {
     }
     DIL_TRY(std::vector<ducklake::DataFileRow> files,
             store::load_data_files_by_id(context_.connection, context_.lake, table(), old));
+    if (!files.empty()) {
+      DIL_TRY(std::vector<store::CommittedFiles> stored,
+              store::load_committed_files_of(context_.connection, context_.lake,
+                                             table().table_id, old));
+      DIL_CHECK_OK(take_committed(std::move(stored)));
+    }
     for (const ducklake::DataFileRow& file : files) {
       DIL_TRY(std::size_t i, add_row(file, true));
       (void)i;
@@ -318,6 +354,7 @@ class Loader {
   std::span<const std::int64_t> chain_;
   std::vector<ChainFile> out_;
   std::unordered_map<std::int64_t, std::size_t> index_;  // by key
+  std::unordered_map<std::int64_t, translate::FileEntry> committed_;  // by data file id
   std::vector<std::size_t> partial_;
   std::vector<std::size_t> without_row_id_;
   std::vector<std::pair<std::size_t, std::int64_t>> mapped_;  // index and mapping_id

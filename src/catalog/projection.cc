@@ -68,17 +68,24 @@ Projector::Projector(Config config, const store::Lake& lake, pg::Pool& pool,
 Result<std::shared_ptr<const TableView>> Projector::project(
     TableId table, std::shared_ptr<const TableView> previous, pg::Deadline deadline) {
   DIL_TRY(pg::Lease lease, pool_.acquire(deadline));
-  const pg::Cost before = lease->cost();
-  const auto started = std::chrono::steady_clock::now();
   SessionLock lock(lease);
   DIL_CHECK_OK(lock.take(lake_, table));
+  auto result = project_locked(*lease, table, std::move(previous));
+  lock.release(lake_, table);
+  return result;
+}
+
+Result<std::shared_ptr<const TableView>> Projector::project_locked(
+    pg::Connection& connection, TableId table, std::shared_ptr<const TableView> previous) {
+  const pg::Cost before = connection.cost();
+  const auto started = std::chrono::steady_clock::now();
   Result<std::shared_ptr<const TableView>> result =
-      ProjectionRun(*this, *lease, table, previous).run();
+      ProjectionRun(*this, connection, table, previous).run();
   // A cleanup of DuckLake's that touched the same sidecar rows meanwhile: look again.
   for (int attempt = 1; attempt < kMaxAttempts && !result.has_value() &&
                         pg::is_serialization_conflict(result.error());
        ++attempt) {
-    result = ProjectionRun(*this, *lease, table, previous).run();
+    result = ProjectionRun(*this, connection, table, previous).run();
   }
   if (!result.has_value() && pg::is_serialization_conflict(result.error())) {
     result = std::move(result).error().with_code(Code::kUnavailable);
@@ -86,10 +93,9 @@ Result<std::shared_ptr<const TableView>> Projector::project(
   if (!result.has_value() && result.error().code() == Code::kCorruptData) {
     // The stored state does not fit the table (an earlier fault, a restored database): make it
     // anew, once.
-    result = ProjectionRun(*this, *lease, table, nullptr, ProjectionRun::From::kNothing).run();
+    result = ProjectionRun(*this, connection, table, nullptr, ProjectionRun::From::kNothing).run();
   }
-  lock.release(lake_, table);
-  counters_.rows_read += (lease->cost() - before).rows_read;
+  counters_.rows_read += (connection.cost() - before).rows_read;
   counters_.microseconds +=
       static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
                                      std::chrono::steady_clock::now() - started)

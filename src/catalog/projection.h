@@ -72,6 +72,10 @@ class Projector {
                                                    std::shared_ptr<const TableView> previous,
                                                    pg::Deadline deadline);
 
+  // The same on a connection that holds the table's lock (store::lock_table) already.
+  Result<std::shared_ptr<const TableView>> project_locked(
+      pg::Connection& connection, TableId table, std::shared_ptr<const TableView> previous);
+
   const ProjectionCounters& counters() const { return counters_; }
 
  private:

@@ -35,6 +35,7 @@ Result<std::shared_ptr<const TableView>> ProjectionRun::run() {
   DIL_CHECK_OK(build_definition());
   DIL_CHECK_OK(plan_chain());
   DIL_CHECK_OK(rebuild_gone());
+  DIL_CHECK_OK(publish_side_snapshots());
   DIL_CHECK_OK(publish());
   if (!is_changed_ && previous_ && previous_->state().stored.version == state_.stored.version) {
     DIL_CHECK_OK(transaction.commit());
@@ -65,18 +66,15 @@ Status ProjectionRun::load() {
 }
 
 Status ProjectionRun::load_stored() {
-  if (from_ == From::kNothing) {
-    previous_ = nullptr;
-    return store::drop_table_state(connection_, owner_.lake_, table_);
-  }
-  DIL_TRY(std::optional<std::int64_t> version,
-          store::load_table_version(connection_, owner_.lake_, table_));
-  if (!version) {
+  DIL_TRY(std::optional<store::StateTag> tag,
+          store::load_state_tag(connection_, owner_.lake_, table_));
+  if (!tag) {
     previous_ = nullptr;
     return {};
   }
+  if (from_ == From::kNothing) return start_anew();
   is_first_ = false;
-  if (previous_ && previous_->state().stored.version == *version) {
+  if (previous_ && !tag->is_dirty && previous_->state().stored.version == tag->version) {
     state_ = previous_->state();
   } else {
     previous_ = nullptr;
@@ -87,7 +85,37 @@ Status ProjectionRun::load_stored() {
             store::load_published(connection_, owner_.lake_, table_));
     DIL_TRY(state_, decode_state(std::move(*stored), std::move(published)));
   }
+  is_changed_ = state_.stored.is_dirty;
+  is_unpublished_ = state_.stored.metadata_location.empty();
   old_document_ = iceberg::metadata_to_json(state_.document);
+  return {};
+}
+
+// What main's snapshots were published as is forgotten; what only Iceberg clients know of the table
+// (ids of schemas and specs, refs, branches) is kept, as far as it can be read.
+Status ProjectionRun::start_anew() {
+  previous_ = nullptr;
+  DIL_CHECK_OK(store::reset_table_state(connection_, owner_.lake_, table_));
+  DIL_TRY(std::optional<store::TableState> stored,
+          store::load_table_state(connection_, owner_.lake_, table_));
+  if (!stored) return {};
+  state_.stored.version = stored->version;
+  state_.stored.spec_binding = stored->spec_binding;
+  state_.stored.sort_binding = stored->sort_binding;
+  state_.stored.main_after = stored->main_after;
+  auto document = iceberg::metadata_from_json(stored->document);
+  if (document.has_value()) {
+    state_.document = std::move(*document);
+    state_.document.metadata_log.clear();
+  }
+  if (auto refs = refs_from_json(stored->refs); refs.has_value()) state_.refs = std::move(*refs);
+  DIL_TRY(std::vector<store::PublishedSnapshot> published,
+          store::load_published(connection_, owner_.lake_, table_));
+  for (store::PublishedSnapshot& item : published) {
+    DIL_TRY(iceberg::Snapshot snapshot, iceberg::snapshot_from_json(item.document));
+    DIL_TRY(SnapshotRecord record, make_record(snapshot));
+    state_.side.push_back(std::move(record));
+  }
   return {};
 }
 

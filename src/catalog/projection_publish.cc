@@ -3,12 +3,16 @@
 #include <charconv>
 
 #include "catalog/projection_run.h"
+#include "iceberg/snapshot_json.h"
+#include "json/value.h"
 
 namespace duckicelake::catalog {
 namespace {
 
 constexpr std::size_t kMaxMetadataLog = 100;
 constexpr int kMaxVersionTries = 20;
+constexpr std::size_t kMaxManifestListBytes = std::size_t{64} << 20;
+constexpr std::size_t kMaxManifests = 200'000;
 
 }  // namespace
 
@@ -29,6 +33,7 @@ Status ProjectionRun::publish() {
     });
     is_changed_ = is_changed_ || before != state_.snapshots.size();
   }
+  drop_dead_refs();
   if (!is_first_ && iceberg::metadata_to_json(document) != old_document_) is_changed_ = true;
   if (is_first_) is_changed_ = true;
   if (!is_changed_) return {};
@@ -38,16 +43,17 @@ Status ProjectionRun::publish() {
   if (!head_row) return Error(Code::kCorruptData, "the lake has no snapshots");
   std::int64_t now_ms = published_ms(head_row->time_micros);
   if (!state_.snapshots.empty()) now_ms = std::max(now_ms, state_.snapshots.back().timestamp_ms);
-  if (!is_first_) {
+  if (!state_.stored.metadata_location.empty()) {
     document.metadata_log.push_back({document.last_updated_ms, state_.stored.metadata_location});
     if (document.metadata_log.size() > kMaxMetadataLog) {
       document.metadata_log.erase(document.metadata_log.begin());
     }
-    now_ms = std::max(now_ms, document.last_updated_ms);
   }
+  if (!is_first_) now_ms = std::max(now_ms, document.last_updated_ms);
   document.last_updated_ms = now_ms;
 
   DIL_CHECK_OK(flush_objects());
+  state_.stored.is_dirty = false;
   state_.stored.through = head_.snapshot;
   state_.stored.next_file_id = head_row->next_file_id;
   state_.stored.revision = head_.revision;
@@ -60,13 +66,78 @@ Status ProjectionRun::publish() {
   DIL_TRY(state_.stored.metadata_location, write_metadata());
   DIL_CHECK_OK(store::save_table_state(connection_, owner_.lake_, table_, state_.stored));
   std::vector<store::PublishedSnapshot> published;
-  for (const SnapshotRecord& record : state_.snapshots) {
-    if (std::find(changed_.begin(), changed_.end(), record.id) == changed_.end()) continue;
-    published.push_back({SnapshotId(record.id), record.json});
+  for (const auto* records : {&state_.snapshots, &state_.side}) {
+    for (const SnapshotRecord& record : *records) {
+      if (std::find(changed_.begin(), changed_.end(), record.id) == changed_.end()) continue;
+      published.push_back({SnapshotId(record.id), record.json, records == &state_.snapshots});
+    }
   }
   DIL_CHECK_OK(store::save_published(connection_, owner_.lake_, table_, published));
   DIL_CHECK_OK(store::hide_published(connection_, owner_.lake_, table_, expired_));
   return store::forget_gone(connection_, owner_.lake_, table_, gone);
+}
+
+// A ref goes with its snapshot when DuckLake expires that one.
+void ProjectionRun::drop_dead_refs() {
+  std::erase_if(state_.refs, [&](const auto& ref) {
+    const bool is_dead = state_.find(ref.second.snapshot_id) == nullptr;
+    is_changed_ = is_changed_ || is_dead;
+    return is_dead;
+  });
+}
+
+// Snapshots of branches and staged ones: their manifests are the client's, their list is ours, with
+// the sequence number (and row ids) that the commit gave them.
+Status ProjectionRun::publish_side_snapshots() {
+  DIL_TRY(std::vector<store::ClientSnapshot> pending,
+          store::load_unpublished(connection_, owner_.lake_, table_));
+  std::vector<std::int64_t> done;
+  for (const store::ClientSnapshot& item : pending) {
+    DIL_TRY(std::string key, owner_.objects_.key_of(item.manifest_list));
+    DIL_TRY(std::string bytes, owner_.objects_.get(key, kMaxManifestListBytes));
+    DIL_TRY(std::vector<manifest::ManifestFile> files,
+            manifest::decode_manifest_list(bytes, kMaxManifests));
+    std::int64_t next_row_id = item.first_row_id.value_or(0);
+    for (manifest::ManifestFile& file : files) {
+      if (file.added_snapshot_id != item.client_id) continue;
+      const std::int64_t given = file.sequence_number;
+      file.sequence_number = item.ducklake_id.value;
+      if (file.min_sequence_number >= given) file.min_sequence_number = item.ducklake_id.value;
+      if (item.first_row_id && file.content == manifest::ManifestContent::kData) {
+        file.first_row_id = next_row_id;
+        next_row_id += file.added_rows_count + file.existing_rows_count;
+      }
+    }
+    DIL_TRY(std::optional<ducklake::SnapshotRow> row,
+            store::load_snapshot_from(connection_, owner_.lake_, item.ducklake_id));
+    if (!row) return Error(Code::kCorruptData, "the lake has no snapshots");
+    iceberg::Snapshot snapshot;
+    snapshot.snapshot_id = item.client_id;
+    snapshot.parent_snapshot_id = item.parent_id;
+    snapshot.sequence_number = item.ducklake_id.value;
+    snapshot.timestamp_ms = published_ms(row->time_micros);
+    snapshot.schema_id = item.schema_id;
+    snapshot.first_row_id = item.first_row_id;
+    snapshot.added_rows = item.added_rows;
+    DIL_TRY(json::Document summary, json::Document::parse(item.summary));
+    DIL_TRY(json::Object object, summary.root_object());
+    DIL_TRY(snapshot.summary, iceberg::read_string_map(object));
+    snapshot.manifest_list =
+        fmt::format("{}snap-{}-{}.avro", places_.metadata, item.client_id, unique_);
+    manifest::ManifestListHeader header{state_.document.format_version, item.client_id,
+                                        item.parent_id, snapshot.sequence_number,
+                                        item.first_row_id};
+    DIL_TRY(std::string list, manifest::encode_manifest_list(header, files));
+    DIL_CHECK_OK(take_objects({{snapshot.manifest_list, std::move(list), nullptr}}));
+    DIL_TRY(SnapshotRecord record, make_record(snapshot));
+    state_.side.push_back(std::move(record));
+    state_.document.last_sequence_number =
+        std::max(state_.document.last_sequence_number, snapshot.sequence_number);
+    changed_.push_back(item.client_id);
+    done.push_back(item.client_id);
+    is_changed_ = true;
+  }
+  return store::mark_published(connection_, owner_.lake_, table_, done);
 }
 
 // A version's name is taken with "only if absent": neither a file that an earlier process left

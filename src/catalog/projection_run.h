@@ -11,6 +11,8 @@
 #include "catalog/delete_writer.h"
 #include "catalog/file_loader.h"
 #include "catalog/projection.h"
+#include "store/commit_sidecar.h"
+#include "translate/column_change.h"
 #include "translate/column_types.h"
 
 namespace duckicelake::catalog {
@@ -33,6 +35,7 @@ class ProjectionRun {
   // projection_load.cc: what is there, and what was published.
   Status load();
   Status load_stored();
+  Status start_anew();
   Status load_chain();
   Status load_maintenance();
 
@@ -40,8 +43,12 @@ class ProjectionRun {
   Status build_definition();
   Status build_schemas();
   Status build_specs();
+  Status build_sort_orders(const iceberg::Schema& current);
+  std::int32_t unpartitioned_spec();
+  Status load_client_snapshots();
   Status build_properties(const std::vector<translate::HiddenColumn>& hidden);
   std::int32_t register_schema(iceberg::Schema schema);
+  const iceberg::Schema* current_schema() const;  // nullptr: there is none yet
   std::int32_t schema_id_at(std::int64_t snapshot) const;
 
   // projection_snapshots.cc: the new snapshots.
@@ -52,6 +59,8 @@ class ProjectionRun {
   // Everything that is live at a snapshot, as a change from nothing.
   Result<translate::SnapshotChange> full_change(std::int64_t snapshot,
                                                 const std::vector<ChainFile>& files);
+  Result<std::string> take_client_facts(const store::ClientSnapshot& client,
+                                        translate::SnapshotChange& change);
   Result<translate::SnapshotChange> step_change(std::int64_t snapshot,
                                                 const translate::TimelineStep& step,
                                                 const std::vector<ChainFile>& files);
@@ -70,6 +79,8 @@ class ProjectionRun {
 
   // projection_publish.cc: the new metadata version.
   Status publish();
+  Status publish_side_snapshots();
+  void drop_dead_refs();
   Result<std::string> write_metadata();
   void write_version_hint();
 
@@ -86,6 +97,7 @@ class ProjectionRun {
   std::map<std::string, std::string> stored_properties_;
   ProjectionState state_;
   bool is_first_ = true;
+  bool is_unpublished_ = true;    // no metadata file names the table yet
   std::string old_document_;      // to see whether the definition changed
   std::vector<ChainItem> chain_;  // snapshots to publish
   std::map<std::int64_t, ducklake::SnapshotRow>
@@ -95,7 +107,8 @@ class ProjectionRun {
   std::vector<std::pair<std::int64_t, std::int32_t>>
       schema_points_;  // snapshot -> schema id from there on
   translate::SpecHistory specs_;
-  std::vector<objstore::PutObject> objects_;  // waiting to be stored
+  std::map<std::int64_t, store::ClientSnapshot> client_snapshots_;  // by DuckLake snapshot
+  std::vector<objstore::PutObject> objects_;                        // waiting to be stored
   std::size_t object_bytes_ = 0;
   std::map<std::int64_t, std::vector<std::int64_t>>
       deletes_before_;                 // by file key: hidden at the step before

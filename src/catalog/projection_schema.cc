@@ -14,6 +14,9 @@ constexpr std::string_view kNameMappingProperty = "schema.name-mapping.default";
 constexpr std::string_view kGcProperty = "gc.enabled";
 constexpr std::string_view kHiddenColumnsProperty = "duckicelake.hidden-columns";
 
+// No DuckLake partitioning (sort order) is live.
+constexpr std::int64_t kNoBinding = -1;
+
 std::string hidden_columns_text(const std::vector<translate::HiddenColumn>& hidden) {
   std::string out;
   for (const translate::HiddenColumn& column : hidden) {
@@ -47,6 +50,13 @@ std::int32_t ProjectionRun::register_schema(iceberg::Schema schema) {
   schema.schema_id = next;
   schemas.push_back(std::move(schema));
   return next;
+}
+
+const iceberg::Schema* ProjectionRun::current_schema() const {
+  for (const iceberg::Schema& schema : state_.document.schemas) {
+    if (schema.schema_id == state_.document.current_schema_id) return &schema;
+  }
+  return nullptr;
 }
 
 std::int32_t ProjectionRun::schema_id_at(std::int64_t snapshot) const {
@@ -85,6 +95,13 @@ Status ProjectionRun::build_schemas() {
                         hidden_columns_text(built.hidden));
     }
     hidden = std::move(built.hidden);
+    if (const iceberg::Schema* known = current_schema()) {
+      std::vector<ducklake::ColumnRow> rows;
+      for (const ducklake::ColumnRow& row : definition_.columns) {
+        if (row.life.live_at(point)) rows.push_back(row);
+      }
+      built.schema = translate::refine_schema(std::move(built.schema), *known, rows);
+    }
     const std::int32_t id = register_schema(std::move(built.schema));
     // A schema that changed without a snapshot of DuckLake's (a column came out of hiding) holds
     // from the next snapshot on as well as for the table as a whole.
@@ -92,7 +109,8 @@ Status ProjectionRun::build_schemas() {
     state_.document.current_schema_id = id;
   }
 
-  int version = is_first_ ? owner_.config_.default_format_version : state_.document.format_version;
+  int version = state_.document.format_version;
+  if (is_first_) version = std::max(version, owner_.config_.default_format_version);
   if (auto it = stored_properties_.find(std::string(kFormatVersionProperty));
       it != stored_properties_.end() && it->second == "3") {
     version = 3;
@@ -129,31 +147,60 @@ Status ProjectionRun::build_properties(const std::vector<translate::HiddenColumn
 
 Status ProjectionRun::build_specs() {
   iceberg::TableMetadata& document = state_.document;
-  const auto current = std::find_if(document.schemas.begin(), document.schemas.end(),
-                                    [&](const iceberg::Schema& schema) {
-                                      return schema.schema_id == document.current_schema_id;
-                                    });
+  const iceberg::Schema& current = *current_schema();
   if (document.partition_specs.empty()) document.partition_specs.push_back({});
-  if (document.sort_orders.empty()) document.sort_orders.push_back({});
   translate::SpecHistory known;
   known.specs = document.partition_specs;
   known.last_partition_id = document.last_partition_id;
-  DIL_TRY(specs_, translate::extend_spec_history(std::move(known), definition_.partitions, *current,
+  DIL_TRY(specs_, translate::extend_spec_history(std::move(known), definition_.partitions, current,
                                                  definition_.columns));
   document.partition_specs = specs_.specs;
   document.last_partition_id = specs_.last_partition_id;
-  document.default_spec_id = 0;
+  std::int64_t live = kNoBinding;
   for (const ducklake::PartitionInfo& info : definition_.partitions) {
-    if (info.life.end) continue;
+    if (!info.life.end) live = info.partition_id;
+  }
+  if (state_.stored.spec_binding != live) {
+    state_.stored.spec_binding.reset();
+    document.default_spec_id = translate::kNoSpec;
     for (const translate::SpecBinding& binding : specs_.bindings) {
-      if (binding.partition_id == info.partition_id) document.default_spec_id = binding.spec_id;
+      if (binding.partition_id == live) document.default_spec_id = binding.spec_id;
     }
+    if (document.default_spec_id == translate::kNoSpec) {
+      document.default_spec_id = unpartitioned_spec();
+    }
+  }
+  return build_sort_orders(current);
+}
+
+// Found, or added to a table that a client created with another one.
+std::int32_t ProjectionRun::unpartitioned_spec() {
+  std::vector<iceberg::PartitionSpec>& specs = state_.document.partition_specs;
+  std::int32_t next = 0;
+  for (const iceberg::PartitionSpec& spec : specs) {
+    if (spec.is_unpartitioned()) return spec.spec_id;
+    next = std::max(next, spec.spec_id + 1);
+  }
+  specs.push_back({next, {}});
+  specs_.specs = specs;
+  specs_.unpartitioned_id = next;
+  return next;
+}
+
+Status ProjectionRun::build_sort_orders(const iceberg::Schema& current) {
+  iceberg::TableMetadata& document = state_.document;
+  std::int64_t live = kNoBinding;
+  for (const ducklake::SortInfo& info : definition_.sorts) {
+    if (!info.life.end) live = info.sort_id;
   }
   translate::SortHistory sorts;
   sorts.orders = document.sort_orders;
-  DIL_TRY(sorts, translate::extend_sort_history(std::move(sorts), definition_.sorts, *current));
+  DIL_TRY(sorts, translate::extend_sort_history(std::move(sorts), definition_.sorts, current));
   document.sort_orders = std::move(sorts.orders);
-  document.default_sort_order_id = sorts.current_order_id;
+  if (state_.stored.sort_binding != live) {
+    state_.stored.sort_binding.reset();
+    document.default_sort_order_id = sorts.current_order_id;
+  }
   return {};
 }
 

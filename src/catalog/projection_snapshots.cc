@@ -3,6 +3,8 @@
 #include <set>
 
 #include "catalog/projection_run.h"
+#include "iceberg/snapshot_json.h"
+#include "json/value.h"
 
 namespace duckicelake::catalog {
 namespace {
@@ -14,6 +16,14 @@ constexpr std::size_t kMaxManifestEntries = 1'000'000;
 // How many published snapshots one projection makes anew after their files were cleaned up; older
 // ones are hidden.
 constexpr std::size_t kMaxRebuilt = 100;
+
+// Members of a summary that are counted anew from what really changed.
+bool is_counted(std::string_view key) {
+  for (const std::string_view prefix : {"added-", "deleted-", "removed-", "total-"}) {
+    if (key.starts_with(prefix)) return true;
+  }
+  return key == "changed-partition-count";
+}
 
 }  // namespace
 
@@ -62,6 +72,15 @@ Status ProjectionRun::plan_chain() {
   }
   const FileLoaderContext context = loader_context();
   DIL_TRY(std::vector<ChainFile> files, load_chain_files(context, start, ids));
+  for (ChainFile& file : files) {
+    if (file.entry.spec_id == translate::kNoSpec) file.entry.spec_id = unpartitioned_spec();
+  }
+  DIL_TRY(std::vector<store::ClientSnapshot> client,
+          store::load_client_snapshots(connection_, owner_.lake_, table_, ids));
+  for (store::ClientSnapshot& item : client) {
+    const std::int64_t id = item.ducklake_id.value;
+    client_snapshots_.emplace(id, std::move(item));
+  }
   std::vector<translate::TimelineFile> times;
   times.reserve(files.size());
   for (const ChainFile& file : files) {
@@ -100,6 +119,11 @@ Status ProjectionRun::plan_step(const ChainItem& item, const translate::Timeline
     change.parent_id = state_.snapshots.back().id;
     change.timestamp_ms = std::max(change.timestamp_ms, state_.snapshots.back().timestamp_ms + 1);
   }
+  const auto client = client_snapshots_.find(item.id);
+  std::string operation;
+  if (client != client_snapshots_.end()) {
+    DIL_TRY(operation, take_client_facts(client->second, change));
+  }
   if (!row.author.empty()) change.summary_extra["ducklake.author"] = row.author;
   if (!row.commit_message.empty())
     change.summary_extra["ducklake.commit-message"] = row.commit_message;
@@ -126,12 +150,35 @@ Status ProjectionRun::plan_step(const ChainItem& item, const translate::Timeline
   DIL_TRY(translate::PlannedSnapshot plan,
           translate::plan_snapshot(state_.head, std::move(change), plan_context()));
   state_.head = std::move(plan.head);
+  if (!operation.empty()) plan.snapshot.summary["operation"] = operation;
   DIL_TRY(SnapshotRecord record, make_record(plan.snapshot));
   state_.snapshots.push_back(std::move(record));
-  state_.document.last_sequence_number = plan.snapshot.sequence_number;
+  state_.document.last_sequence_number =
+      std::max(state_.document.last_sequence_number, plan.snapshot.sequence_number);
   changed_.push_back(item.id);
   is_changed_ = true;
   return take_objects(std::move(plan.objects));
+}
+
+// What the client said of its snapshot and DuckLake's rows do not tell. Answers the operation.
+Result<std::string> ProjectionRun::take_client_facts(const store::ClientSnapshot& client,
+                                                     translate::SnapshotChange& change) {
+  change.parent_id = client.parent_id;
+  for (const iceberg::Schema& schema : state_.document.schemas) {
+    if (client.schema_id == schema.schema_id) change.schema_id = schema.schema_id;
+  }
+  DIL_TRY(json::Document document, json::Document::parse(client.summary));
+  DIL_TRY(json::Object object, document.root_object());
+  DIL_TRY(auto summary, iceberg::read_string_map(object));
+  std::string operation;
+  for (auto& [key, value] : summary) {
+    if (key == "operation") {
+      operation = value;
+    } else if (!is_counted(key)) {
+      change.summary_extra.emplace(key, std::move(value));
+    }
+  }
+  return operation;
 }
 
 Result<translate::SnapshotChange> ProjectionRun::step_change(std::int64_t snapshot,

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 
+#include "iceberg/snapshot_json.h"
+#include "json/value.h"
+#include "json/writer.h"
 #include "manifest/manifest.h"
 
 namespace duckicelake::catalog {
@@ -45,10 +48,8 @@ std::shared_ptr<const TableAnswer> TableView::answer(SnapshotsMode mode) const {
 
 Result<std::shared_ptr<const TableAnswer>> TableView::pinned_answer(SnapshotsMode mode,
                                                                     std::int64_t snapshot) const {
-  const bool known =
-      std::any_of(state_.snapshots.begin(), state_.snapshots.end(),
-                  [&](const SnapshotRecord& record) { return record.id == snapshot; });
-  if (!known) return invalid_argument("the table has no snapshot {}", snapshot);
+  if (state_.find(snapshot) == nullptr)
+    return invalid_argument("the table has no snapshot {}", snapshot);
   return make_answer(table_, state_, mode, snapshot);
 }
 
@@ -63,36 +64,39 @@ std::shared_ptr<const TableView> TableView::seen_at(SnapshotId through,
 std::string metadata_document(const ProjectionState& state, SnapshotsMode mode,
                               std::optional<std::int64_t> pinned) {
   iceberg::TableMetadata frame = state.document;
-  const std::optional<std::int64_t> main = pinned ? pinned
-                                           : state.snapshots.empty()
-                                               ? std::nullopt
-                                               : std::optional(state.snapshots.back().id);
+  const std::optional<std::int64_t> main = pinned ? pinned : state.main();
+  frame.refs = state.refs;
   if (main) {
     frame.current_snapshot_id = main;
     frame.refs["main"] = iceberg::SnapshotRef{*main, iceberg::RefType::kBranch, {}, {}, {}};
   }
   const auto is_listed = [&](const SnapshotRecord& record) {
-    return mode == SnapshotsMode::kAll || record.id == main;
+    return mode == SnapshotsMode::kAll ||
+           std::any_of(frame.refs.begin(), frame.refs.end(),
+                       [&](const auto& ref) { return ref.second.snapshot_id == record.id; });
   };
   std::size_t size = 0;
   for (const SnapshotRecord& record : state.snapshots) {
     // The log tells which snapshot was current when: all of them for lists in full, and for a table
     // without its history only what it lists, so that every id in it can be found.
-    if (is_listed(record) && (!pinned || record.id <= *pinned)) {
+    if (main && is_listed(record) && (!pinned || record.id <= *pinned)) {
       frame.snapshot_log.push_back({record.timestamp_ms, record.id});
     }
     size += record.json.size() + 1;
   }
+  for (const SnapshotRecord& record : state.side) size += record.json.size() + 1;
   const iceberg::MetadataFrame parts = iceberg::metadata_frame_to_json(frame);
   std::string out;
   out.reserve(parts.head.size() + size + parts.tail.size());
   out.append(parts.head);
   bool first = true;
-  for (const SnapshotRecord& record : state.snapshots) {
-    if (!is_listed(record)) continue;
-    if (!first) out.push_back(',');
-    first = false;
-    out.append(record.json);
+  for (const auto* records : {&state.snapshots, &state.side}) {
+    for (const SnapshotRecord& record : *records) {
+      if (!is_listed(record)) continue;
+      if (!first) out.push_back(',');
+      first = false;
+      out.append(record.json);
+    }
   }
   out.append(parts.tail);
   return out;
@@ -101,9 +105,48 @@ std::string metadata_document(const ProjectionState& state, SnapshotsMode mode,
 Result<SnapshotRecord> make_record(const iceberg::Snapshot& snapshot) {
   SnapshotRecord record;
   record.id = snapshot.snapshot_id;
+  record.parent_id = snapshot.parent_snapshot_id;
+  record.sequence_number = snapshot.sequence_number;
   record.timestamp_ms = snapshot.timestamp_ms;
+  record.manifest_list = snapshot.manifest_list;
   iceberg::snapshot_to_json(snapshot, record.json);
   return record;
+}
+
+std::optional<std::int64_t> ProjectionState::main() const {
+  if (snapshots.empty() || snapshots.back().id <= stored.main_after) return std::nullopt;
+  return snapshots.back().id;
+}
+
+const SnapshotRecord* ProjectionState::find(std::int64_t id) const {
+  for (const auto* records : {&snapshots, &side}) {
+    for (const SnapshotRecord& record : *records) {
+      if (record.id == id) return &record;
+    }
+  }
+  return nullptr;
+}
+
+std::string refs_to_json(const std::map<std::string, iceberg::SnapshotRef>& refs) {
+  std::string out;
+  json::Writer writer(out);
+  writer.begin_object();
+  for (const auto& [name, ref] : refs) {
+    writer.key(name);
+    iceberg::write_snapshot_ref(writer, ref);
+  }
+  writer.end_object();
+  return out;
+}
+
+Result<std::map<std::string, iceberg::SnapshotRef>> refs_from_json(const std::string& json) {
+  DIL_TRY(json::Document document, json::Document::parse(json));
+  DIL_TRY(json::Object object, document.root_object());
+  std::map<std::string, iceberg::SnapshotRef> refs;
+  for (const json::Member member : object) {
+    DIL_TRY(refs[std::string(member.name)], iceberg::read_snapshot_ref(member.value));
+  }
+  return refs;
 }
 
 Result<ProjectionState> decode_state(store::TableState stored,
@@ -125,15 +168,19 @@ Result<ProjectionState> decode_state(store::TableState stored,
   state.snapshots.reserve(snapshots.size());
   for (store::PublishedSnapshot& snapshot : snapshots) {
     DIL_TRY(iceberg::Snapshot parsed, iceberg::snapshot_from_json(snapshot.document));
-    state.snapshots.push_back(
-        {parsed.snapshot_id, parsed.timestamp_ms, std::move(snapshot.document)});
+    (snapshot.is_main ? state.snapshots : state.side)
+        .push_back({parsed.snapshot_id, parsed.parent_snapshot_id, parsed.sequence_number,
+                    parsed.timestamp_ms, std::move(parsed.manifest_list),
+                    std::move(snapshot.document)});
   }
+  DIL_TRY(state.refs, refs_from_json(stored.refs));
   state.stored = std::move(stored);
   return state;
 }
 
 Status encode_state(ProjectionState& state) {
   state.stored.document = iceberg::metadata_to_json(state.document);
+  state.stored.refs = refs_to_json(state.refs);
   std::vector<manifest::ManifestFile> files;
   state.stored.ranges.clear();
   for (const translate::HeadManifest& m : state.head.manifests) {

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,7 +20,10 @@ namespace duckicelake::catalog {
 // A published snapshot: what the metadata document and the log need of it.
 struct SnapshotRecord {
   std::int64_t id = 0;
+  std::optional<std::int64_t> parent_id;
+  std::int64_t sequence_number = 0;
   std::int64_t timestamp_ms = 0;
+  std::string manifest_list;
   std::string json;  // the Iceberg snapshot object
 };
 
@@ -26,8 +31,14 @@ struct SnapshotRecord {
 struct ProjectionState {
   store::TableState stored;               // as in the sidecar
   iceberg::TableMetadata document;        // without snapshots, log, refs and current snapshot
-  std::vector<SnapshotRecord> snapshots;  // ascending
+  std::vector<SnapshotRecord> snapshots;  // of main, ascending
+  std::vector<SnapshotRecord> side;       // of other branches, and staged ones
+  std::map<std::string, iceberg::SnapshotRef> refs;  // but for main
   translate::HeadState head;
+
+  // The current snapshot; nullopt: the table has no rows yet, or was replaced by an empty one.
+  std::optional<std::int64_t> main() const;
+  const SnapshotRecord* find(std::int64_t id) const;  // of all snapshots
 };
 
 // A table as published: the answers to loads, and the state behind them. Immutable but for the
@@ -75,5 +86,8 @@ Result<ProjectionState> decode_state(store::TableState stored,
 // Fills stored.document, manifests, ranges and totals from the other members.
 Status encode_state(ProjectionState& state);
 Result<SnapshotRecord> make_record(const iceberg::Snapshot& snapshot);
+
+std::string refs_to_json(const std::map<std::string, iceberg::SnapshotRef>& refs);
+Result<std::map<std::string, iceberg::SnapshotRef>> refs_from_json(const std::string& json);
 
 }  // namespace duckicelake::catalog

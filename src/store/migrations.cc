@@ -169,12 +169,58 @@ CREATE TABLE duckicelake.idempotency (
 CREATE INDEX idempotency_age ON duckicelake.idempotency (created_at);
 )sql";
 
+// What Iceberg clients commit and DuckLake has no place for.
+constexpr Sql kCommits = R"sql(
+ALTER TABLE duckicelake.table_state
+  ADD COLUMN refs text NOT NULL DEFAULT '{}',
+  ADD COLUMN is_dirty boolean NOT NULL DEFAULT false,
+  ADD COLUMN spec_binding bigint,
+  ADD COLUMN sort_binding bigint,
+  ADD COLUMN main_after bigint NOT NULL DEFAULT -1;
+
+ALTER TABLE duckicelake.snapshot ADD COLUMN is_main boolean NOT NULL DEFAULT true;
+
+-- Snapshots that clients made, under the ids that they chose. ducklake_snapshot_id is the DuckLake
+-- snapshot that each became; snapshots of branches and staged ones are not part of DuckLake's rows.
+CREATE TABLE duckicelake.client_snapshot (
+  catalog_id text NOT NULL,
+  table_id bigint NOT NULL,
+  client_id bigint NOT NULL,
+  ducklake_snapshot_id bigint NOT NULL,
+  is_main boolean NOT NULL,
+  is_published boolean NOT NULL DEFAULT false,
+  parent_id bigint,
+  schema_id integer,
+  summary text NOT NULL,
+  manifest_list text NOT NULL,
+  first_row_id bigint,
+  added_rows bigint,
+  key_id text,
+  PRIMARY KEY (catalog_id, table_id, client_id));
+CREATE INDEX client_snapshot_main ON duckicelake.client_snapshot
+  (catalog_id, table_id, ducklake_snapshot_id);
+
+-- Manifest entries of data files as clients wrote them: metrics and partition tuples that DuckLake's
+-- rows cannot say. One Avro manifest holds the entries of many files.
+CREATE TABLE duckicelake.committed_manifest (
+  serial bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  entries bytea NOT NULL);
+CREATE TABLE duckicelake.committed_file (
+  catalog_id text NOT NULL,
+  table_id bigint NOT NULL,
+  data_file_id bigint NOT NULL,
+  manifest_serial bigint NOT NULL,
+  entry_index integer NOT NULL,
+  PRIMARY KEY (catalog_id, table_id, data_file_id));
+)sql";
+
 }  // namespace
 
 Status migrate_sidecar(pg::Connection& connection) {
-  const std::array<pg::Migration, 3> migrations = {
+  const std::array<pg::Migration, 4> migrations = {
       pg::Migration{1, "tables of the projection", kTables},
       pg::Migration{2, "functions of the triggers", kFunctions},
+      pg::Migration{3, "commits of clients", kCommits},
       pg::Migration{4, "namespaces, views and repeated requests", kDefinitionTables},
   };
   DIL_TRY(pg::MigrationReport report,

@@ -36,37 +36,37 @@ constexpr Sql kTableChanges =
     "AND table_id = $2 AND snapshot_id > $3 AND snapshot_id <= $4 ORDER BY snapshot_id";
 
 constexpr Sql kLoadVersion =
-    "SELECT version FROM duckicelake.table_state WHERE catalog_id = $1 AND table_id = $2";
+    "SELECT version, is_dirty FROM duckicelake.table_state WHERE catalog_id = $1 AND table_id = $2";
 constexpr Sql kLoadState =
     "SELECT version, through_snapshot, next_file_id, revision, retired_serial, metadata_location, "
     "document, "
-    "manifests, ranges, totals, inlined_keys, must_rewrite FROM duckicelake.table_state "
+    "manifests, ranges, totals, inlined_keys, must_rewrite, refs, is_dirty, spec_binding, "
+    "sort_binding, main_after FROM duckicelake.table_state "
     "WHERE catalog_id = $1 AND table_id = $2";
 constexpr Sql kSaveState =
     "INSERT INTO duckicelake.table_state (catalog_id, table_id, version, through_snapshot, "
     "next_file_id, "
     "revision, retired_serial, metadata_location, document, manifests, ranges, totals, "
     "inlined_keys, "
-    "must_rewrite) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14) "
+    "must_rewrite, refs, is_dirty, spec_binding, sort_binding, main_after) "
+    "VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19) "
     "ON CONFLICT (catalog_id, table_id) DO UPDATE SET version = excluded.version, "
     "through_snapshot = excluded.through_snapshot, next_file_id = excluded.next_file_id, "
     "revision = excluded.revision, retired_serial = excluded.retired_serial, "
     "metadata_location = excluded.metadata_location, document = excluded.document, "
     "manifests = excluded.manifests, ranges = excluded.ranges, totals = excluded.totals, "
-    "inlined_keys = excluded.inlined_keys, must_rewrite = excluded.must_rewrite, updated_at = "
-    "now()";
-constexpr Sql kDropSnapshots =
-    "DELETE FROM duckicelake.snapshot WHERE catalog_id = $1 AND table_id = $2";
-constexpr Sql kDropState =
-    "DELETE FROM duckicelake.table_state WHERE catalog_id = $1 AND table_id = $2";
+    "inlined_keys = excluded.inlined_keys, must_rewrite = excluded.must_rewrite, "
+    "refs = excluded.refs, is_dirty = excluded.is_dirty, spec_binding = excluded.spec_binding, "
+    "sort_binding = excluded.sort_binding, main_after = excluded.main_after, updated_at = now()";
+constexpr Sql kResetSnapshots =
+    "DELETE FROM duckicelake.snapshot WHERE catalog_id = $1 AND table_id = $2 AND is_main";
 
 constexpr Sql kPublished =
-    "SELECT snapshot_id, document FROM duckicelake.snapshot WHERE catalog_id = $1 AND table_id = "
-    "$2 "
-    "AND NOT is_hidden ORDER BY snapshot_id";
+    "SELECT snapshot_id, document, is_main FROM duckicelake.snapshot WHERE catalog_id = $1 "
+    "AND table_id = $2 AND NOT is_hidden ORDER BY snapshot_id";
 constexpr Sql kSavePublished =
-    "INSERT INTO duckicelake.snapshot (catalog_id, table_id, snapshot_id, document) "
-    "SELECT $1, $2, s, d FROM unnest($3::bigint[], $4::text[]) AS u(s, d) "
+    "INSERT INTO duckicelake.snapshot (catalog_id, table_id, snapshot_id, document, is_main) "
+    "SELECT $1, $2, s, d, m = 1 FROM unnest($3::bigint[], $4::text[], $5::bigint[]) AS u(s, d, m) "
     "ON CONFLICT (catalog_id, table_id, snapshot_id) DO UPDATE SET document = excluded.document, "
     "is_hidden = false";
 constexpr Sql kHide =
@@ -74,7 +74,7 @@ constexpr Sql kHide =
     "AND snapshot_id = ANY($3)";
 constexpr Sql kExpired =
     "SELECT p.snapshot_id FROM duckicelake.snapshot p WHERE p.catalog_id = $1 AND p.table_id = $2 "
-    "AND NOT p.is_hidden AND NOT EXISTS (SELECT FROM {schema}.ducklake_snapshot s "
+    "AND p.is_main AND NOT p.is_hidden AND NOT EXISTS (SELECT FROM {schema}.ducklake_snapshot s "
     "WHERE s.snapshot_id = p.snapshot_id) ORDER BY p.snapshot_id";
 
 constexpr Sql kRetired =
@@ -193,12 +193,16 @@ Result<std::vector<TableChange>> load_table_changes(pg::Connection& connection, 
   return out;
 }
 
-Result<std::optional<std::int64_t>> load_table_version(pg::Connection& connection, const Lake& lake,
-                                                       TableId table) {
+Result<std::optional<StateTag>> load_state_tag(pg::Connection& connection, const Lake& lake,
+                                               TableId table) {
   DIL_TRY(pg::ResultSet rows, connection.exec(Statement{kLoadVersion, {lake.catalog_id, table}}));
-  if (rows.empty()) return std::optional<std::int64_t>();
-  DIL_TRY(std::int64_t version, rows.row(0).int64(0));
-  return std::optional<std::int64_t>(version);
+  if (rows.empty()) return std::optional<StateTag>();
+  RowReader in(rows.row(0));
+  StateTag tag;
+  tag.version = in.int64();
+  tag.is_dirty = in.boolean();
+  DIL_CHECK_OK(in.status());
+  return std::optional<StateTag>(tag);
 }
 
 Result<std::optional<TableState>> load_table_state(pg::Connection& connection, const Lake& lake,
@@ -219,6 +223,11 @@ Result<std::optional<TableState>> load_table_state(pg::Connection& connection, c
   state.totals = in.int64_array();
   state.inlined_keys = in.int64_array();
   state.must_rewrite = in.boolean();
+  state.refs = in.text();
+  state.is_dirty = in.boolean();
+  state.spec_binding = in.optional_int64();
+  state.sort_binding = in.optional_int64();
+  state.main_after = in.int64();
   DIL_CHECK_OK(in.status());
   return std::optional<TableState>(std::move(state));
 }
@@ -231,17 +240,16 @@ Status save_table_state(pg::Connection& connection, const Lake& lake, TableId ta
                           state.revision, state.retired_serial, state.metadata_location,
                           state.document, Param::bytea(state.manifests),
                           Param::int64_array(state.ranges), Param::int64_array(state.totals),
-                          Param::int64_array(state.inlined_keys), state.must_rewrite}}));
+                          Param::int64_array(state.inlined_keys), state.must_rewrite, state.refs,
+                          state.is_dirty, state.spec_binding, state.sort_binding,
+                          state.main_after}}));
   (void)rows;
   return {};
 }
 
-Status drop_table_state(pg::Connection& connection, const Lake& lake, TableId table) {
-  std::vector<Statement> statements;
-  statements.push_back({kDropSnapshots, {lake.catalog_id, table}});
-  statements.push_back({kDropState, {lake.catalog_id, table}});
-  DIL_TRY(auto results, connection.batch(statements));
-  (void)results;
+Status reset_table_state(pg::Connection& connection, const Lake& lake, TableId table) {
+  DIL_TRY(auto rows, connection.exec(Statement{kResetSnapshots, {lake.catalog_id, table}}));
+  (void)rows;
   return {};
 }
 
@@ -255,6 +263,7 @@ Result<std::vector<PublishedSnapshot>> load_published(pg::Connection& connection
     PublishedSnapshot snapshot;
     snapshot.id = SnapshotId(in.int64());
     snapshot.document = in.text();
+    snapshot.is_main = in.boolean();
     DIL_CHECK_OK(in.status());
     out.push_back(std::move(snapshot));
   }
@@ -264,15 +273,17 @@ Result<std::vector<PublishedSnapshot>> load_published(pg::Connection& connection
 Status save_published(pg::Connection& connection, const Lake& lake, TableId table,
                       std::span<const PublishedSnapshot> snapshots) {
   if (snapshots.empty()) return {};
-  std::vector<std::int64_t> ids;
+  std::vector<std::int64_t> ids, mains;
   std::vector<std::string> documents;
   for (const PublishedSnapshot& snapshot : snapshots) {
     ids.push_back(snapshot.id.value);
     documents.push_back(snapshot.document);
+    mains.push_back(snapshot.is_main ? 1 : 0);
   }
   DIL_TRY(auto rows, connection.exec(Statement{kSavePublished,
                                                {lake.catalog_id, table, Param::int64_array(ids),
-                                                Param::text_array(documents)}}));
+                                                Param::text_array(documents),
+                                                Param::int64_array(mains)}}));
   (void)rows;
   return {};
 }

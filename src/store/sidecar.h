@@ -74,21 +74,34 @@ struct TableState {
       totals;  // data files, records, size, delete files, position deletes, next row id
   std::vector<std::int64_t> inlined_keys;  // inlined files that are live in the newest snapshot
   bool must_rewrite = false;  // the next snapshot rewrites all manifests (format upgrade)
+  std::string refs = "{}";    // tags and branches but for main, a JSON object
+  bool is_dirty = false;      // a commit changed document or refs since `version` was published
+  // The DuckLake partitioning (sort order) under which the document's default one was chosen, -1:
+  // none. As long as it is the live one, the document's choice holds, which may say more.
+  std::optional<std::int64_t> spec_binding;
+  std::optional<std::int64_t> sort_binding;
+  // Snapshots up to this one are history: the table was replaced and has no current snapshot yet.
+  std::int64_t main_after = -1;
 };
 
-// The version of the newest published metadata alone; nullopt: nothing was published.
-Result<std::optional<std::int64_t>> load_table_version(pg::Connection& connection, const Lake& lake,
-                                                       TableId table);
+// What tells whether a state in memory is the stored one; nullopt: nothing is stored.
+struct StateTag {
+  std::int64_t version = 0;
+  bool is_dirty = false;
+};
+Result<std::optional<StateTag>> load_state_tag(pg::Connection& connection, const Lake& lake,
+                                               TableId table);
 Result<std::optional<TableState>> load_table_state(pg::Connection& connection, const Lake& lake,
                                                    TableId table);
 Status save_table_state(pg::Connection& connection, const Lake& lake, TableId table,
                         const TableState& state);
-// Forgets state and snapshots: the table is projected anew.
-Status drop_table_state(pg::Connection& connection, const Lake& lake, TableId table);
+// Forgets what was published of main: the table is projected anew. What clients committed stays.
+Status reset_table_state(pg::Connection& connection, const Lake& lake, TableId table);
 
 struct PublishedSnapshot {
   SnapshotId id;
   std::string document;  // Iceberg snapshot JSON
+  bool is_main = true;   // else of another branch, or staged: DuckLake does not know its id
 };
 // All published snapshots that were not taken off, ascending.
 Result<std::vector<PublishedSnapshot>> load_published(pg::Connection& connection, const Lake& lake,

@@ -118,11 +118,12 @@ class EntryMaker {
   }
 
   void add_partition() {
+    out_.spec_id = specs_.unpartitioned_id;
     if (!row_.partition_id) return;
     const auto binding =
         std::find_if(specs_.bindings.begin(), specs_.bindings.end(),
                      [&](const SpecBinding& b) { return b.partition_id == *row_.partition_id; });
-    if (binding == specs_.bindings.end() || binding->spec_id == 0) return;
+    if (binding == specs_.bindings.end() || binding->columns.empty()) return;
     const auto spec = std::find_if(
         specs_.specs.begin(), specs_.specs.end(),
         [&](const iceberg::PartitionSpec& s) { return s.spec_id == binding->spec_id; });
@@ -130,7 +131,7 @@ class EntryMaker {
     for (std::size_t i = 0; i < spec->fields.size(); ++i) {
       std::optional<std::optional<ValueBytes>> value =
           partition_value(spec->fields[i], binding->columns[i].key_index);
-      if (!value) return;  // not proved: the file stays under spec 0
+      if (!value) return;  // not proved: the file stays unpartitioned
       tuple.push_back(std::move(*value));
     }
     out_.spec_id = binding->spec_id;

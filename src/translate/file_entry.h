@@ -18,7 +18,7 @@ ColumnBegins column_begins(std::span<const ducklake::ColumnRow> columns);
 
 // A data file as a manifest entry's data_file, and the spec that its partition tuple belongs to.
 struct FileEntry {
-  std::int32_t spec_id = 0;
+  std::int32_t spec_id = 0;  // kNoSpec: the unpartitioned one, which the table does not have yet
   manifest::DataFile file;
 };
 
@@ -33,7 +33,7 @@ struct FileEntry {
 // of the file's stats and only if both give the same value and there is no null (or all rows are
 // null -> null); bucket from the stored value. A file whose tuple cannot be proved right, or with a
 // time value before 1970 under month, day or hour (a client computes those wrongly), or NaN, goes
-// under spec 0 with an empty tuple.
+// under the unpartitioned spec with an empty tuple.
 //
 // `first_row_id` is row_id_start when present. Paths are taken byte for byte.
 FileEntry make_file_entry(const ducklake::DataFileRow& row, const iceberg::Schema& schema,

@@ -66,6 +66,9 @@ class Extender {
       : out_(std::move(known)), schema_(schema), columns_(columns) {
     if (out_.specs.empty()) out_.specs.push_back({});
     out_.bindings.clear();
+    const auto plain = std::find_if(out_.specs.begin(), out_.specs.end(),
+                                    [](const PartitionSpec& s) { return s.is_unpartitioned(); });
+    out_.unpartitioned_id = plain == out_.specs.end() ? kNoSpec : plain->spec_id;
   }
 
   SpecHistory run(std::span<const ducklake::PartitionInfo> infos) {
@@ -95,8 +98,7 @@ class Extender {
       fields.push_back(field_for(column.column_id, *transform, fields));
       binding.columns.push_back(column);
     }
-    binding.spec_id = fields.empty() ? 0 : spec_for(std::move(fields));
-    if (binding.spec_id == 0) binding.columns.clear();
+    binding.spec_id = fields.empty() ? out_.unpartitioned_id : spec_for(std::move(fields));
     out_.bindings.push_back(std::move(binding));
   }
 

@@ -13,18 +13,24 @@
 
 namespace duckicelake::translate {
 
-// A DuckLake partitioning bound to an Iceberg spec. Spec 0 is always the unpartitioned one.
+// A DuckLake partitioning bound to an Iceberg spec.
 struct SpecBinding {
   std::int64_t partition_id = 0;  // ducklake_partition_info.partition_id
-  std::int32_t spec_id = 0;  // 0 when nothing of it can be published (a hidden source, a reset)
-  std::vector<ducklake::PartitionColumn>
-      columns;  // parallel to the spec's fields when spec_id != 0
+  std::int32_t spec_id = 0;
+  // Parallel to the spec's fields. Empty when nothing of it can be published (a hidden source, a
+  // reset): spec_id is the unpartitioned one then.
+  std::vector<ducklake::PartitionColumn> columns;
 };
+
+inline constexpr std::int32_t kNoSpec = -1;
 
 struct SpecHistory {
   std::vector<iceberg::PartitionSpec>
       specs;  // append-only: published ids never change their meaning
   std::vector<SpecBinding> bindings;
+  // The spec without fields: 0, but in tables that a client created with another one, where kNoSpec
+  // says that there is none yet.
+  std::int32_t unpartitioned_id = 0;
   std::int32_t last_partition_id = 999;
 };
 
