@@ -11,6 +11,7 @@ Method parse_method(std::string_view text) {
   if (text == "DELETE") return Method::kDelete;
   if (text == "PATCH") return Method::kPatch;
   if (text == "OPTIONS") return Method::kOptions;
+  if (text == "TRACE") return Method::kTrace;
   return Method::kOther;
 }
 

@@ -10,7 +10,7 @@
 
 namespace duckicelake::net {
 
-enum class Method { kGet, kHead, kPost, kPut, kDelete, kPatch, kOptions, kOther };
+enum class Method { kGet, kHead, kPost, kPut, kDelete, kPatch, kOptions, kTrace, kOther };
 
 // Case sensitive, as methods are (RFC 9110 §9.1): "get" is kOther.
 Method parse_method(std::string_view text);

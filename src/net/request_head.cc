@@ -143,8 +143,8 @@ std::optional<Fault> parse_request_line(std::string_view line, const HeadLimits&
   request.method_text = method;
   // The version is judged before the target: an HTTP/2 preface is a 505, whatever its target.
   if (auto fault = parse_version(line.substr(last + 1), info)) return fault;
-  if (method == "CONNECT" || method == "TRACE") {
-    return Fault{FaultKind::kNotImplemented, 501, "this method is not supported"};
+  if (method == "CONNECT") {
+    return Fault{FaultKind::kTunnel, 405, "this server opens no tunnels"};
   }
   return parse_target(line.substr(first + 1, last - first - 1), limits, request, authority);
 }
@@ -275,6 +275,7 @@ std::string_view fault_name(FaultKind kind) {
     case FaultKind::kNotImplemented: return "not-implemented";
     case FaultKind::kOverload: return "overload";
     case FaultKind::kVersion: return "version";
+    case FaultKind::kTunnel: return "tunnel";
   }
   return "malformed";
 }

@@ -23,11 +23,12 @@ enum class FaultKind : std::uint8_t {
   kContentCoding,   // 400 or 415: a body coding other than gzip, or broken gzip
   kExpectation,     // 417
   kHeadTooLarge,    // 431
-  kNotImplemented,  // 501 CONNECT, TRACE, unknown transfer codings
+  kNotImplemented,  // 501 unknown transfer codings
   kOverload,        // 503 connections or body memory exhausted
   kVersion,         // 505
+  kTunnel,          // 405 CONNECT: its target names no resource that a handler could look at
 };
-inline constexpr std::size_t kFaultKinds = 12;
+inline constexpr std::size_t kFaultKinds = 13;
 std::string_view fault_name(FaultKind kind);  // "malformed", …; metric label
 
 struct Fault {

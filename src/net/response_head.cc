@@ -104,6 +104,7 @@ std::string format_http_date(std::time_t seconds_since_epoch) {
 std::string_view error_type_name(int status) {
   switch (status) {
     case 400: return "BadRequestException";
+    case 405: return "MethodNotAllowedException";
     case 408: return "RequestTimeoutException";
     case 413: return "PayloadTooLargeException";
     case 414: return "UriTooLongException";

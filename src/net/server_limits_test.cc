@@ -69,16 +69,15 @@ TEST_F(ServerLimitsTest, RefusesBadFraming) {
                  415);
   expect_refused("GET / HTTP/1.1\r\nHost: h\r\nHost: h\r\n\r\n", 400);
   expect_refused("GET / HTTP/3.0\r\nHost: h\r\n\r\n", 505);
-  expect_refused("CONNECT a:1 HTTP/1.1\r\nHost: h\r\n\r\n", 501);
-  expect_refused("TRACE / HTTP/1.1\r\nHost: h\r\n\r\n", 501);
+  expect_refused("CONNECT a:1 HTTP/1.1\r\nHost: h\r\n\r\n", 405);
   expect_refused("\x16\x03\x01\x02\n", 400);
   EXPECT_EQ(handled_, 0);
   EXPECT_EQ(faults(FaultKind::kFraming), 3U);
   EXPECT_EQ(faults(FaultKind::kHost), 3U);
   EXPECT_EQ(faults(FaultKind::kContentCoding), 3U);
-  EXPECT_EQ(server_->stats().responses_by_class[4] + server_->stats().responses_by_class[5], 20U);
+  EXPECT_EQ(server_->stats().responses_by_class[4] + server_->stats().responses_by_class[5], 19U);
   std::lock_guard lock(mutex);
-  EXPECT_EQ(logged.size(), 20U);
+  EXPECT_EQ(logged.size(), 19U);
   EXPECT_EQ(logged[0], "framing 127.0.0.1");
 }
 

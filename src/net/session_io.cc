@@ -264,6 +264,8 @@ Awaitable<void> Session::refuse(Fault fault) {
   keep_alive_ = false;
   if (request_id_.empty()) request_id_ = thread_.make_request_id();
   response_ = make_error_response(fault.status, fault.message);
+  // A 405 names what is allowed instead: nothing (RFC 9110 §10.2.1).
+  if (fault.status == 405) response_.add_header("allow", "");
   compose();
   if (tls_) {
     co_await write_tls();

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "net/gzip.h"
+#include "net/server.h"
 #include "rest/call.h"
 #include "rest/error_mapping.h"
 #include "rest/operations.h"
@@ -108,6 +109,10 @@ struct RestHandler::Impl {
   }
 
   void start(const CallPtr& call) {
+    if (call->request.method == net::Method::kOther) return refuse_unknown_method(*call);
+    if (call->request.method == net::Method::kOptions && call->request.target == "*") {
+      return describe_server(*call);
+    }
     const net::SplitTarget target = net::split_target(call->request.target);
     const std::optional<RawPath> path = split_path(target.path);
     if (!path) return fail(*call, Error(Code::kNotFound, "no such route"));
@@ -162,11 +167,27 @@ struct RestHandler::Impl {
     fail(*call, Error(Code::kUnavailable, "the server is busy"));
   }
 
+  // A method that no resource here knows is a 501; one that this resource does not serve, a 405
+  // (RFC 9110 §9.1).
+  void refuse_unknown_method(Call& call) {
+    const Error error(Code::kUnsupported, "the request's method is not known here");
+    send(call,
+         net::make_json_response(
+             501, net::default_error_body(501, "UnsupportedOperationException", error.message())),
+         &error);
+  }
+
+  // OPTIONS * asks about the server as a whole (RFC 9110 §9.3.7).
+  void describe_server(Call& call) {
+    net::Response response;
+    response.status = 204;
+    response.add_header("allow", allowed_methods() + ", OPTIONS");
+    send(call, std::move(response), nullptr);
+  }
+
   void refuse_method(Call& call, const RawPath& path) {
-    const bool is_known = call.request.method != net::Method::kOther;
-    const Error error = make_error(
-        Code::kMethodNotAllowed, "{} is not served here",
-        is_known ? method_name(call.request.method) : std::string_view("the request's method"));
+    const Error error = make_error(Code::kMethodNotAllowed, "{} is not served here",
+                                   method_name(call.request.method));
     net::Response response = error_response(error, call.request.request_id);
     response.add_header("allow", allowed_methods(path));
     send(call, std::move(response), &error);

@@ -263,11 +263,30 @@ TEST(Handler, RefusesUnknownRoutesAndMethods) {
   }
   for (auto [method, path] : {std::pair("DELETE", "/v1/config"), std::pair("PUT", kTable),
                               std::pair("PATCH", "/v1/lake/namespaces"),
-                              std::pair("OPTIONS", "/healthz"), std::pair("BREW", kTable)}) {
+                              std::pair("OPTIONS", "/healthz"), std::pair("TRACE", kTable)}) {
     const net::Response response = bench.ask(method, path);
     expect_error(response, 405, "MethodNotAllowedException");
     EXPECT_EQ(header_of(response, "allow"), "GET, HEAD");
   }
+}
+
+TEST(Handler, AnswersAMethodThatNoResourceKnowsWith501) {
+  Bench bench;
+  for (std::string method : {"BREW", "PROPFIND", "get"}) {
+    for (std::string path : {std::string(kTable), std::string("/unknown"), std::string("")}) {
+      expect_error(bench.ask(method, path), 501, "UnsupportedOperationException");
+    }
+  }
+}
+
+TEST(Handler, NamesTheMethodsOfTheServer) {
+  Bench bench;
+  const net::Response response = bench.ask("OPTIONS", "*");
+  EXPECT_EQ(response.status, 204);
+  EXPECT_EQ(response.body_size(), 0U);
+  const std::string allow = header_of(response, "allow");
+  EXPECT_TRUE(allow.starts_with("GET, HEAD")) << allow;
+  EXPECT_TRUE(allow.ends_with(", OPTIONS")) << allow;
 }
 
 TEST(Handler, RefusesHostileNames) {

@@ -92,6 +92,18 @@ std::optional<RouteId> route_for(const Pattern& pattern, net::Method method) {
   return std::nullopt;
 }
 
+template <class Predicate>
+std::string method_list(Predicate is_allowed) {
+  std::string out;
+  for (net::Method method : {net::Method::kGet, net::Method::kHead, net::Method::kPost,
+                             net::Method::kPut, net::Method::kDelete, net::Method::kPatch}) {
+    if (!is_allowed(method)) continue;
+    if (!out.empty()) out.append(", ");
+    out.append(method_name(method));
+  }
+  return out;
+}
+
 }  // namespace
 
 RouteMatch match_route(net::Method method, const RawPath& path) {
@@ -106,19 +118,19 @@ RouteMatch match_route(net::Method method, const RawPath& path) {
 }
 
 std::string allowed_methods(const RawPath& path) {
-  std::string out;
   PathParameters ignored;
   for (const Pattern& pattern : patterns()) {
     if (!matches(pattern, path, ignored)) continue;
-    for (net::Method method : {net::Method::kGet, net::Method::kHead, net::Method::kPost,
-                               net::Method::kPut, net::Method::kDelete, net::Method::kPatch}) {
-      if (!route_for(pattern, method)) continue;
-      if (!out.empty()) out.append(", ");
-      out.append(method_name(method));
-    }
-    break;
+    return method_list([&](net::Method method) { return route_for(pattern, method).has_value(); });
   }
-  return out;
+  return {};
+}
+
+std::string allowed_methods() {
+  return method_list([](net::Method method) {
+    return std::ranges::any_of(
+        patterns(), [&](const Pattern& pattern) { return route_for(pattern, method).has_value(); });
+  });
 }
 
 std::size_t route_count() { return routes().size(); }
@@ -140,6 +152,7 @@ std::string_view method_name(net::Method method) {
     case net::Method::kDelete: return "DELETE";
     case net::Method::kPatch: return "PATCH";
     case net::Method::kOptions: return "OPTIONS";
+    case net::Method::kTrace: return "TRACE";
     case net::Method::kOther: break;
   }
   return "OTHER";

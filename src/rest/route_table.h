@@ -72,5 +72,7 @@ struct RouteMatch {
 RouteMatch match_route(net::Method method, const RawPath& path);
 // The methods of the path, for Allow: "GET, HEAD". Pre-condition: the path is known.
 std::string allowed_methods(const RawPath& path);
+// Those of all paths together.
+std::string allowed_methods();
 
 }  // namespace duckicelake::rest

@@ -237,6 +237,19 @@ class TestOddRequests:
             error_of(answer, 405)
             assert answer.headers.get("Allow")
 
+    def test_a09_methods_that_no_resource_has(self, server, shop):
+        table = f"{server.url}/v1/lake/namespaces/{shop}/tables/t"
+        for method in ("BREW", "PROPFIND"):
+            error_of(server.http.send(requests.Request(method, table).prepare()), 501)
+        traced = server.http.request("TRACE", table)
+        error_of(traced, 405)
+        assert traced.headers["Allow"]
+        tunnel = raw(server.port, b"CONNECT h:443 HTTP/1.1\r\nHost: h:443\r\n\r\n")
+        raw_error(tunnel, {405})
+        assert b"\r\nallow:" in tunnel.lower()
+        asked = raw(server.port, b"OPTIONS * HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+        assert asked.startswith(b"HTTP/1.1 204 ") and b"GET, HEAD" in asked
+
     @pytest.mark.parametrize("request_bytes,statuses", [
         (b"GARBAGE\r\n\r\n", {400}),
         (b"GET /v1/config HTTP/9.9\r\nHost: x\r\n\r\n", {400, 505}),
