@@ -9,4 +9,7 @@ namespace duckicelake::catalog {
 // object.
 std::string random_name();
 
+// A random UUID (version 4) as text.
+std::string random_uuid();
+
 }  // namespace duckicelake::catalog

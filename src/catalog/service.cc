@@ -4,25 +4,15 @@
 #include <algorithm>
 #include <atomic>
 
+#include "catalog/backends.h"
+#include "catalog/namespaces.h"
 #include "catalog/projection.h"
 #include "catalog/table_cache.h"
+#include "catalog/table_names.h"
 #include "catalog/view_document.h"
 
 namespace duckicelake::catalog {
 namespace {
-
-std::string display_name(const Levels& levels) {
-  std::string out;
-  for (const std::string& level : levels) {
-    if (!out.empty()) out.push_back('.');
-    out.append(level);
-  }
-  return out;
-}
-
-std::string display_name(const TableRef& table) {
-  return display_name(table.levels) + "." + table.name;
-}
 
 // Levels and names may hold any character but NUL and 0x1F, which the routes take as a separator.
 std::string cache_key(const TableRef& table) {
@@ -56,7 +46,15 @@ struct Service::Impl {
         probe(pool_in, lake, std::move(post)),
         projector({config_in.default_format_version, 200'000}, lake, pool_in, objects_in,
                   engine_in),
-        cache(config_in.max_cached_tables) {}
+        cache(config_in.max_cached_tables),
+        backends{
+            lake, pool_in, objects_in, engine_in, config_in.auth_mode, config_in.request_timeout},
+        namespaces(backends),
+        table_names(backends, {[this](const Caller& caller, const TableRef& table) {
+                                 return answer_of(caller,
+                                                  {table, SnapshotsMode::kAll, std::nullopt});
+                               },
+                               [this](TableId table) { cache.erase(table); }}) {}
 
   pg::Deadline deadline() const { return pg::deadline_after(config.request_timeout); }
 
@@ -68,15 +66,11 @@ struct Service::Impl {
     return {};
   }
 
-  Result<store::NamespaceRow> require_namespace(pg::Connection& connection,
-                                                const Levels& levels) const {
-    DIL_TRY(std::optional<store::NamespaceRow> row,
-            store::find_namespace(connection, lake, levels));
-    if (!row) {
-      return make_error(Code::kNoSuchNamespace, "Namespace does not exist: {}",
-                        display_name(levels));
-    }
-    return std::move(*row);
+  Result<std::shared_ptr<const TableAnswer>> answer_of(const Caller& caller,
+                                                       const LoadTableRequest& request) {
+    DIL_TRY(std::shared_ptr<const TableView> view, current_view(request.table, caller));
+    if (request.pinned_snapshot) return view->pinned_answer(request.mode, *request.pinned_snapshot);
+    return view->answer(request.mode);
   }
 
   // The table's id and the head at which its name was looked up.
@@ -149,11 +143,17 @@ struct Service::Impl {
   template <class List>
   Result<Page> page_of(const Levels& levels, const store::PageRequest& page, List list) {
     DIL_TRY(pg::Lease lease, pool.acquire(deadline()));
-    DIL_TRY(store::NamespaceRow ns, require_namespace(*lease, levels));
+    DIL_TRY(std::optional<store::NamespaceRow> ns, store::find_namespace(*lease, lake, levels));
+    if (!ns) {
+      DIL_TRY(const bool is_parent, store::has_namespaces_below(*lease, lake, levels));
+      if (is_parent) return Page();
+      return make_error(Code::kNoSuchNamespace, "Namespace does not exist: {}",
+                        display_name(levels));
+    }
     // One more than asked for tells whether there is another page.
     store::PageRequest request = page;
     if (request.limit > 0) ++request.limit;
-    DIL_TRY(std::vector<std::string> names, list(*lease, lake, ns.schema_id, request));
+    DIL_TRY(std::vector<std::string> names, list(*lease, lake, ns->schema_id, request));
     Page out;
     if (page.limit > 0 && static_cast<std::int64_t>(names.size()) > page.limit) {
       names.pop_back();
@@ -173,6 +173,9 @@ struct Service::Impl {
   TableLatch latch;
   std::atomic<std::uint64_t> hits{0};
   std::atomic<std::uint64_t> misses{0};
+  const Backends backends;
+  const Namespaces namespaces;
+  const TableNames table_names;
 };
 
 Service::Service(Config config, store::Lake lake, pg::Pool& pool, objstore::ObjectStore& objects,
@@ -184,6 +187,8 @@ Service::~Service() = default;
 
 const std::string& Service::catalog_id() const { return impl_->lake.catalog_id; }
 HeadProbe& Service::probe() { return impl_->probe; }
+const Namespaces& Service::namespaces() const { return impl_->namespaces; }
+const TableNames& Service::table_names() const { return impl_->table_names; }
 
 Result<std::vector<Levels>> Service::list_namespaces(const Caller& caller,
                                                      const std::optional<Levels>& parent) {
@@ -208,17 +213,6 @@ Result<std::vector<Levels>> Service::list_namespaces(const Caller& caller,
                       display_name(*parent));
   }
   return out;
-}
-
-Result<std::map<std::string, std::string>> Service::load_namespace(const Caller& caller,
-                                                                   const Levels& levels) {
-  DIL_TRY(pg::Lease lease, impl_->pool.acquire(impl_->deadline()));
-  DIL_TRY(store::NamespaceRow row, impl_->require_namespace(*lease, levels));
-  ObjectRef object;
-  object.schema = row.schema_id;
-  object.name = display_name(levels);
-  DIL_CHECK_OK(impl_->check<Action::kReadNamespace>(caller, std::move(object)));
-  return std::map<std::string, std::string>();
 }
 
 Result<Page> Service::list_tables(const Caller& caller, const Levels& levels,
@@ -255,9 +249,7 @@ std::shared_ptr<const TableAnswer> Service::cached_table(const Caller& caller,
 
 Result<std::shared_ptr<const TableAnswer>> Service::load_table(const Caller& caller,
                                                                const LoadTableRequest& request) {
-  DIL_TRY(std::shared_ptr<const TableView> view, impl_->current_view(request.table, caller));
-  if (request.pinned_snapshot) return view->pinned_answer(request.mode, *request.pinned_snapshot);
-  return view->answer(request.mode);
+  return impl_->answer_of(caller, request);
 }
 
 Status Service::check_table(const Caller& caller, const TableRef& table) {
@@ -272,7 +264,7 @@ Status Service::check_table(const Caller& caller, const TableRef& table) {
 
 Result<ViewAnswer> Service::load_view(const Caller& caller, const TableRef& view) {
   DIL_TRY(pg::Lease lease, impl_->pool.acquire(impl_->deadline()));
-  DIL_TRY(store::NamespaceRow ns, impl_->require_namespace(*lease, view.levels));
+  DIL_TRY(store::NamespaceRow ns, require_namespace(*lease, impl_->lake, view.levels));
   DIL_TRY(std::optional<store::ViewRow> row,
           store::find_view(*lease, impl_->lake, ns.schema_id, view.name));
   if (!row || view.name.starts_with("__mask_")) {
@@ -301,7 +293,7 @@ Result<ViewAnswer> Service::load_view(const Caller& caller, const TableRef& view
 
 Status Service::check_view(const Caller& caller, const TableRef& view) {
   DIL_TRY(pg::Lease lease, impl_->pool.acquire(impl_->deadline()));
-  DIL_TRY(store::NamespaceRow ns, impl_->require_namespace(*lease, view.levels));
+  DIL_TRY(store::NamespaceRow ns, require_namespace(*lease, impl_->lake, view.levels));
   DIL_TRY(std::optional<store::ViewRow> row,
           store::find_view(*lease, impl_->lake, ns.schema_id, view.name));
   if (!row || view.name.starts_with("__mask_")) {

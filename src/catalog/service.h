@@ -12,18 +12,15 @@
 #include "catalog/authorize.h"
 #include "catalog/data_engine.h"
 #include "catalog/head_probe.h"
+#include "catalog/name_lookup.h"
 #include "objstore/object_store.h"
 #include "pg/pool.h"
 #include "store/names.h"
 
 namespace duckicelake::catalog {
 
-using store::Levels;
-
-struct TableRef {
-  Levels levels;
-  std::string name;
-};
+class Namespaces;
+class TableNames;
 
 enum class SnapshotsMode : std::uint8_t { kAll, kRefs };
 
@@ -93,14 +90,15 @@ class Service {
   const std::string& catalog_id() const;
   HeadProbe& probe();
 
+  // The use cases about what exists and how it is named.
+  const Namespaces& namespaces() const;
+  const TableNames& table_names() const;
+
   // Direct children of `parent`, or the top level without one. The namespaces of several levels
   // whose upper levels are no schemas of their own appear as their first level. kNoSuchNamespace
   // when `parent` is neither a namespace nor a prefix of one.
   Result<std::vector<Levels>> list_namespaces(const Caller& caller,
                                               const std::optional<Levels>& parent);
-  // Properties are empty so far but for what DuckLake knows.
-  Result<std::map<std::string, std::string>> load_namespace(const Caller& caller,
-                                                            const Levels& levels);
 
   Result<Page> list_tables(const Caller& caller, const Levels& levels,
                            const store::PageRequest& page);

@@ -3,6 +3,9 @@
 
 #include <utility>
 
+#include "catalog/namespaces.h"
+#include "catalog/table_names.h"
+
 namespace duckicelake::rest {
 
 void ServiceCatalog::await_head(std::size_t thread_index, catalog::HeadProbe::Callback callback) {
@@ -31,7 +34,7 @@ Result<std::vector<catalog::Levels>> ServiceCatalog::list_namespaces(
 
 Result<std::map<std::string, std::string>> ServiceCatalog::load_namespace(
     const catalog::Caller& caller, const catalog::Levels& levels) {
-  return service_.load_namespace(caller, levels);
+  return service_.namespaces().load(caller, levels);
 }
 
 Result<catalog::Page> ServiceCatalog::list_tables(const catalog::Caller& caller,

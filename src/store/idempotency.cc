@@ -30,10 +30,9 @@ constexpr Sql kCollect =
 
 // The codes of which is_final holds, by the names under which they are stored.
 constexpr std::array kFinal = {
-    Code::kInvalidArgument, Code::kNoSuchWarehouse, Code::kNoSuchNamespace,
-    Code::kNoSuchTable,     Code::kNoSuchView,      Code::kNotFound,
-    Code::kUnsupported,     Code::kAlreadyExists,   Code::kNamespaceNotEmpty,
-    Code::kUnprocessable,
+    Code::kInvalidArgument,   Code::kNoSuchWarehouse, Code::kNoSuchNamespace, Code::kNoSuchTable,
+    Code::kNoSuchView,        Code::kNotFound,        Code::kUnsupported,     Code::kAlreadyExists,
+    Code::kNamespaceNotEmpty, Code::kUnprocessable,
 };
 
 Result<std::optional<Outcome>> read_outcome(const pg::ResultSet& rows,
@@ -91,8 +90,8 @@ Result<std::optional<Outcome>> claim_key(pg::Transaction& transaction, const Lak
   return read_outcome(results[1], record);
 }
 
-Status save_outcome(pg::Transaction& transaction, const Lake& lake,
-                    const IdempotencyRecord& record, const Outcome& outcome) {
+Status save_outcome(pg::Transaction& transaction, const Lake& lake, const IdempotencyRecord& record,
+                    const Outcome& outcome) {
   std::optional<std::string> error;
   if (outcome.error) error = code_name(outcome.error->code());
   const std::string& body = outcome.error ? outcome.error->message() : outcome.text;

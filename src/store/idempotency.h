@@ -44,8 +44,8 @@ Result<std::optional<Outcome>> claim_key(pg::Transaction& transaction, const Lak
 // Becomes durable with the transaction, so that a change and its outcome are there together or not
 // at all. Also removes a few of the outcomes that are older than kOutcomeHours.
 // Pre-condition: claim_key in the same transaction found none.
-Status save_outcome(pg::Transaction& transaction, const Lake& lake,
-                    const IdempotencyRecord& record, const Outcome& outcome);
+Status save_outcome(pg::Transaction& transaction, const Lake& lake, const IdempotencyRecord& record,
+                    const Outcome& outcome);
 
 inline constexpr int kOutcomeHours = 24;
 

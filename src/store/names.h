@@ -21,6 +21,7 @@ struct NamespaceRow {
   SchemaId schema_id;
   std::string schema_name;  // DuckLake's
   Levels levels;
+  std::string folder;  // absolute URI ending in '/': what relative paths of its tables continue
 };
 
 // All namespaces, by levels. Schemas whose name begins with "__masked_" are left out.
@@ -28,6 +29,23 @@ Result<std::vector<NamespaceRow>> list_namespaces(pg::Connection& connection, co
 // nullopt: there is none.
 Result<std::optional<NamespaceRow>> find_namespace(pg::Connection& connection, const Lake& lake,
                                                    const Levels& levels);
+
+// Whether a live namespace lies below these levels. Such levels are listed as a namespace even
+// where no schema has them.
+Result<bool> has_namespaces_below(pg::Connection& connection, const Lake& lake,
+                                  const Levels& levels);
+
+// A live schema whose name DuckDB takes for this one (it ignores the case of ASCII letters), hidden
+// ones included.
+struct SchemaName {
+  SchemaId schema_id;
+  bool is_plain = true;  // it is the namespace of its name: the sidecar has no levels for it
+};
+Result<std::optional<SchemaName>> find_schema(pg::Connection& connection, const Lake& lake,
+                                              const std::string& name);
+// Whether a schema, live or not, has or had this path below DATA_PATH.
+Result<bool> is_schema_path_used(pg::Connection& connection, const Lake& lake,
+                                 const std::string& path);
 
 // A page of names in byte order. `after` empty: from the start; limit 0: all.
 struct PageRequest {
@@ -46,6 +64,18 @@ struct TableName {
 };
 Result<std::optional<TableName>> find_table(pg::Connection& connection, const Lake& lake,
                                             SchemaId schema, const std::string& name);
+
+// A live table or view whose name DuckDB takes for this one, hidden ones included: what a new table
+// or view of the name would clash with.
+struct EntryName {
+  bool is_view = false;
+  std::int64_t id = 0;  // of the table or view
+  std::string name;
+};
+Result<std::optional<EntryName>> find_entry(pg::Connection& connection, const Lake& lake,
+                                            SchemaId schema, const std::string& name);
+// Whether live tables, views or macros are in the schema, hidden ones included.
+Result<bool> has_entries(pg::Connection& connection, const Lake& lake, SchemaId schema);
 
 struct ViewRow {
   ViewId view_id;
