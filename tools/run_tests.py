@@ -240,8 +240,21 @@ def suite_format(run: Run) -> Count:
                "run `make format`")
 
 
+def golden_checks(run: Run, preset: str) -> Count:
+    """Other implementations read what we write, and we what they write."""
+    python, total = DEPS / "venv/bin/python", Count()
+    for script, arguments in (("check_metadata_json.py", []),
+                              ("check_avro.py", [BUILD / preset / "src/puffin/avro_files"])):
+        code = run.command([python, ROOT / "tests/golden" / script, *arguments],
+                           {"PYTHONDONTWRITEBYTECODE": "1"})
+        total.add(one(code == 0, f"golden {script}"))
+    return total
+
+
 def suite_unit(run: Run) -> Count:
-    return unit_tests(run, "release")
+    total = unit_tests(run, "release")
+    total.add(golden_checks(run, "release"))
+    return total
 
 
 def suite_live(run: Run) -> Count:
@@ -325,7 +338,7 @@ SUITES = {
     "modules": Suite(suite_modules, 600, "module rule, headers compile alone"),
     "format": Suite(suite_format, 120, "clang-format"),
     "build": Suite(lambda run: build(run, "release"), 1500, "build with clang 19, release"),
-    "unit": Suite(suite_unit, 300, "unit tests", "build"),
+    "unit": Suite(suite_unit, 300, "unit tests, formats beside other implementations", "build"),
     "live": Suite(suite_live, 300, "C++ tests against PostgreSQL and the object store", "build"),
     "integration": Suite(suite_integration, 1800,
                          "integration tests: PostgreSQL, object store, real clients", "build"),
