@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int32_t kFirstPartitionFieldId = 1000;
 constexpr std::int32_t kFirstReservedId = 2147483447;  // spec "Reserved Field IDs"
-constexpr std::size_t kMaxWork = 50'000'000;
+constexpr std::size_t kMaxWork = 20'000'000;
 
 bool is_same_field(const PartitionField& a, const PartitionField& b) {
   return a.source_id == b.source_id && a.transform == b.transform && a.name == b.name;
