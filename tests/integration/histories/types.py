@@ -161,6 +161,20 @@ VARIANT = history(
     "INSERT INTO t SELECT i, i::VARIANT FROM range(10, 30) r(i)",
     "DELETE FROM t WHERE id = 2", inline=0)
 
+GEOMETRY = history(
+    "types_geometry",
+    "CREATE TABLE t (id INTEGER, g GEOMETRY)",
+    """INSERT INTO t VALUES (1, 'POINT (1 2)'), (2, 'LINESTRING (0 0, 3 4)'), (3, NULL),
+       (4, 'POLYGON ((0 0, 0 1, 1 1, 0 0), (0.1 0.2, 0.1 0.3, 0.2 0.3, 0.1 0.2))'),
+       (5, 'POINT EMPTY'), (6, 'GEOMETRYCOLLECTION (POINT (1 1), LINESTRING (0 0, 1 1))'),
+       (7, 'POINT Z (1 2 3)'), (8, 'MULTIPOINT ((-180 -90), (180 90))')""",
+    "INSERT INTO t SELECT i, 'POINT (' || i || ' -0.5)' FROM range(10, 30) r(i)",
+    "DELETE FROM t WHERE id = 2",
+    "UPDATE t SET g = 'POINT (9 9)' WHERE id = 3",
+    "CREATE TABLE nested (id INTEGER, l GEOMETRY[], s STRUCT(g GEOMETRY, n INTEGER))",
+    "INSERT INTO nested VALUES (1, ['POINT (1 2)', NULL], {g: 'POINT (3 4)', n: 1}), (2, [], NULL)",
+    inline=0)
+
 MANY_COLUMNS = history(
     "types_wide_table",
     "CREATE TABLE t (id INTEGER, " + ", ".join(f"c{i} VARCHAR" for i in range(120)) + ")",
@@ -169,4 +183,5 @@ MANY_COLUMNS = history(
     "DELETE FROM t WHERE id = 20", inline=0)
 
 HISTORIES = [NUMBERS, UNSIGNED, HUGE_INTEGERS, DECIMALS, TEMPORAL, TEMPORAL_ODD, NANOSECONDS,
-             TEXT_AND_BYTES, NESTED, NESTED_NULLS, NESTED_TYPES, EMPTY, VARIANT, MANY_COLUMNS]
+             TEXT_AND_BYTES, NESTED, NESTED_NULLS, NESTED_TYPES, EMPTY, VARIANT, GEOMETRY,
+             MANY_COLUMNS]

@@ -76,6 +76,8 @@ OF_STRUCTS = {"ls": ("list", ()), "deep": ("map", frozenset())}
 LIMITS = [
     Limit("pyiceberg", lambda t: "variant" in t.nested,
           "PyIceberg 0.12 has no variant and refuses the whole file"),
+    Limit("pyiceberg", lambda t: "geometry" in t.nested,
+          "PyIceberg 0.12 takes a file's geometry for binary and refuses to promote it"),
     Limit("pyiceberg", lambda t: t.history == "types_nested_nulls",
           "PyIceberg 0.12 shows a NULL list or map inside a struct as empty",
           _null_collections_as_empty),
