@@ -157,6 +157,9 @@ Status Application::build(Prepared prepared) {
   DIL_TRY(store_, objstore::S3ObjectStore::make(store_config(settings_)));
   engine::EngineConfig engine = engine_config(settings_, prepared.view_role);
   engine.call_timeout = settings_.listen.request_timeout;
+  engine.on_unbound_view = [&logger = logger_](const Error& why) {
+    logger.log_error(LogLevel::kInfo, kLogger, "a view is served without columns", why);
+  };
   duckdb_ = std::make_unique<engine::DuckdbDataEngine>(std::move(engine));
   if (!prepared.view_role) {
     viewless_ = std::make_unique<ViewlessEngine>(*duckdb_);

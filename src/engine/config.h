@@ -3,9 +3,11 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
+#include "base/error.h"
 #include "base/secret.h"
 
 namespace duckicelake::engine {
@@ -52,6 +54,8 @@ struct EngineConfig {
   // How describe_view reaches the lake: its role must have USAGE and SELECT only, because a view's
   // SQL may run text of its author's choice on that connection (postgres_query).
   std::optional<LakeConfig> view_lake;
+  // Told why when a view does not bind (the error names it); on the thread of describe_view.
+  std::function<void(const Error&)> on_unbound_view;
 };
 
 }  // namespace duckicelake::engine

@@ -145,7 +145,9 @@ Result<std::vector<catalog::DataEngine::ViewColumn>> DuckdbDataEngine::describe_
     const std::string& schema_name, const std::string& view_name) {
   DIL_TRY(auto describer, views());
   auto columns = describer->describe(schema_name, view_name, deadline_of(config_));
-  if (!columns && columns.error().code() != Code::kInvalidArgument) {
+  if (!columns && columns.error().code() == Code::kInvalidArgument) {
+    if (config_.on_unbound_view) config_.on_unbound_view(columns.error());
+  } else if (!columns) {
     // Its PostgreSQL connections may be dead: the next call begins with fresh ones.
     std::lock_guard lock(instances_mutex_);
     if (views_ == describer) views_.reset();

@@ -224,6 +224,16 @@ def test_views_of_ducklake_are_listed_and_loaded(server, shop):
     error_of(server.get(f"/namespaces/{shop}/views/absent"), 404, "NoSuchViewException")
 
 
+def test_the_log_says_why_a_view_has_no_columns(server):
+    duck = server.lake.session()
+    duck.execute("CREATE SCHEMA lake.torn; USE lake.torn; CREATE TABLE gone (id INTEGER)")
+    duck.execute("CREATE VIEW broken AS SELECT id FROM gone; DROP TABLE gone")
+    metadata = server.get("/namespaces/torn/views/broken").json()["metadata"]
+    assert metadata["schemas"][0]["fields"] == []
+    lines = [line for line in server.log_tail(50).splitlines() if "without columns" in line]
+    assert any("broken" in line and "gone" in line for line in lines), server.log_tail()
+
+
 class TestOddRequests:
     """A-09: whatever is wrong, an Iceberg error body with the right status."""
 
