@@ -24,6 +24,20 @@ class ViewlessEngine final : public catalog::DataEngine {
   Result<std::vector<NamedFieldId>> read_field_ids(const std::string& uri) override {
     return inner_.read_field_ids(uri);
   }
+  Result<PositionsByFile> read_client_position_deletes(const std::string& uri) override {
+    return inner_.read_client_position_deletes(uri);
+  }
+  Result<std::vector<std::int64_t>> find_equality_matches(
+      const catalog::EqualityScan& scan) override {
+    return inner_.find_equality_matches(scan);
+  }
+  Result<catalog::FooterStats> read_footer_stats(const std::string& uri,
+                                                 std::span<const FieldId> leaves) override {
+    return inner_.read_footer_stats(uri, leaves);
+  }
+  Result<std::int64_t> count_nans(const std::string& uri, FieldId column) override {
+    return inner_.count_nans(uri, column);
+  }
   Result<catalog::WrittenParquet> write_position_deletes(
       const std::string& data_file_path, std::span<const std::int64_t> positions) override {
     return inner_.write_position_deletes(data_file_path, positions);

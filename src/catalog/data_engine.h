@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -56,6 +57,32 @@ struct WrittenParquet {
   std::vector<ColumnStats> stats;
 };
 
+// A column that equality deletes compare (Iceberg spec "Equality Delete Files").
+struct EqualityColumn {
+  FieldId id;
+  std::string name;         // for messages
+  std::string duckdb_type;  // the table's type of now; values of older types are cast to it
+  // The value in a data file that has no such column, in DuckDB's cast syntax; nullopt = NULL.
+  std::optional<std::string> default_text = {};
+  // Where the column is in the data file when the file is mapped by names (DuckLake's name
+  // mapping): the names from the root down. Empty: it is found by field id.
+  std::vector<std::string> mapped_path = {};
+};
+
+struct EqualityScan {
+  std::string data_file;
+  std::vector<std::string> delete_files;
+  std::vector<EqualityColumn> columns;
+};
+
+// What the footer of a Parquet file says.
+struct FooterStats {
+  std::int64_t record_count = 0;
+  std::int64_t file_size = 0;
+  std::int64_t footer_size = 0;
+  std::vector<ColumnStats> columns;
+};
+
 // A row of cells as text in DuckDB's cast syntax; nullopt = NULL.
 using TextRow = std::vector<std::optional<std::string>>;
 
@@ -85,6 +112,31 @@ class DataEngine {
     std::int64_t field_id = 0;
   };
   virtual Result<std::vector<NamedFieldId>> read_field_ids(const std::string& uri) = 0;
+
+  // A client's position-delete file: the positions of each data file that it names, ascending and
+  // without duplicates. Columns are found by Iceberg's field ids, else by name. A path is what the
+  // file holds, byte for byte. kPayloadTooLarge above the engine's limits of rows and of path
+  // bytes.
+  using PositionsByFile = std::map<std::string, std::vector<std::int64_t>>;
+  virtual Result<PositionsByFile> read_client_position_deletes(const std::string& uri) = 0;
+
+  // The 0-based positions, ascending, of the rows of the data file whose columns equal a row of one
+  // of the delete files. Null equals null and NaN equals NaN; -0.0 and 0.0 differ, as they do where
+  // Iceberg's own library compares. Columns may lie in structs, not in lists or maps
+  // (kUnsupported). kCorruptData when a delete file lacks a column. kPayloadTooLarge: too many rows
+  // to delete by, or matches.
+  virtual Result<std::vector<std::int64_t>> find_equality_matches(const EqualityScan& scan) = 0;
+
+  // Statistics of the leaves with the given field ids, from the footer alone: exact or absent. A
+  // leaf that the file does not have is not in the answer; one below a list or map has neither
+  // counts nor bounds. Bounds are there only when the footer says that they are whole (no cut
+  // text), in every row group with values; those of floats leave NaN out, and contains_nan is never
+  // known.
+  virtual Result<FooterStats> read_footer_stats(const std::string& uri,
+                                                std::span<const FieldId> leaves) = 0;
+
+  // How many values of a float or double column are NaN; 0 when the file has no such column.
+  virtual Result<std::int64_t> count_nans(const std::string& uri, FieldId column) = 0;
 
   // An Iceberg v2 position-delete Parquet file (field ids 2147483546 file_path, 2147483545 pos).
   // `positions` sorted ascending, not empty.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -15,6 +16,7 @@ class Database;
 class TempFolder;
 class ViewDescriber;
 struct DuckdbApi;
+struct FileReference;
 
 // The DataEngine port on an embedded DuckDB. Construction is free: libduckdb is mapped, and an
 // instance opened, by the first call that needs one. Files are read and written in one instance
@@ -35,6 +37,12 @@ class DuckdbDataEngine final : public catalog::DataEngine {
   Result<std::vector<catalog::SnapshotRun>> read_row_snapshots(const std::string& uri) override;
   Result<std::optional<std::int64_t>> read_min_row_id(const std::string& uri) override;
   Result<std::vector<NamedFieldId>> read_field_ids(const std::string& uri) override;
+  Result<PositionsByFile> read_client_position_deletes(const std::string& uri) override;
+  Result<std::vector<std::int64_t>> find_equality_matches(
+      const catalog::EqualityScan& scan) override;
+  Result<catalog::FooterStats> read_footer_stats(const std::string& uri,
+                                                 std::span<const FieldId> leaves) override;
+  Result<std::int64_t> count_nans(const std::string& uri, FieldId column) override;
   Result<catalog::WrittenParquet> write_position_deletes(
       const std::string& data_file_path, std::span<const std::int64_t> positions) override;
   Result<catalog::WrittenParquet> write_rows(std::span<const catalog::ParquetColumn> columns,
@@ -48,6 +56,8 @@ class DuckdbDataEngine final : public catalog::DataEngine {
   Status load_library();  // under instances_mutex_
   Result<std::shared_ptr<Database>> files();
   Result<std::shared_ptr<ViewDescriber>> views();
+  Result<FileReference> resolve(const std::string& uri) const;
+  std::chrono::steady_clock::time_point deadline() const;
 
   const EngineConfig config_;
   std::mutex instances_mutex_;  // guards all below; held while an instance is opened

@@ -17,5 +17,6 @@ inline constexpr std::int32_t kDucklakeDeletePosition = 2147483645;
 inline constexpr const char* kSnapshotIdName = "_ducklake_internal_snapshot_id";
 inline constexpr const char* kRowIdName = "_ducklake_internal_row_id";
 inline constexpr const char* kDeletePositionName = "pos";
+inline constexpr const char* kDeleteFilePathName = "file_path";
 
 }  // namespace duckicelake::engine::field_ids

@@ -17,16 +17,6 @@ namespace {
 using catalog::DeletedPosition;
 using catalog::SnapshotRun;
 
-constexpr const char* kReadOptions = "hive_partitioning := false, union_by_name := false";
-
-Operation reading(const FileReference& file) {
-  return {fmt::format("reading {}", file.uri), Code::kCorruptData};
-}
-
-Error corrupt(const FileReference& file, std::string_view why) {
-  return make_error(Code::kCorruptData, "{}: {}", file.uri, why);
-}
-
 struct TopLevelColumn {
   std::string name;
   std::optional<std::int64_t> field_id;
@@ -96,19 +86,6 @@ Result<std::optional<std::string>> find_snapshot_column(const FileReference& fil
   return find_column(file, columns, ids, field_ids::kSnapshotIdName);
 }
 
-Status check_row_count(Session& session, const FileReference& file, std::int64_t max_rows) {
-  const Parameter parameters[] = {file.path};
-  DIL_TRY(Rows rows, session.query("SELECT sum(num_rows)::BIGINT FROM parquet_file_metadata($1)",
-                                   parameters, reading(file)));
-  DIL_TRY(const bool has_row, rows.next());
-  if (!has_row || rows.is_null(0) || rows.int64(0) < 0) return corrupt(file, "no row count");
-  if (rows.int64(0) > max_rows) {
-    return make_error(Code::kPayloadTooLarge, "{}: {} rows are more than the limit of {}", file.uri,
-                      rows.int64(0), max_rows);
-  }
-  return {};
-}
-
 // Unknown (no snapshot recorded) comes before every snapshot: such a delete holds from the start.
 bool is_before(const DeletedPosition& a, const DeletedPosition& b) {
   return a.position != b.position ? a.position < b.position : a.snapshot_id < b.snapshot_id;
@@ -125,6 +102,28 @@ void sort_and_deduplicate(std::vector<DeletedPosition>& positions) {
 }
 
 }  // namespace
+
+Operation reading(const FileReference& file) {
+  return {fmt::format("reading {}", file.uri), Code::kCorruptData};
+}
+
+Error corrupt(const FileReference& file, std::string_view why) {
+  return make_error(Code::kCorruptData, "{}: {}", file.uri, why);
+}
+
+Result<std::int64_t> check_row_count(Session& session, const FileReference& file,
+                                     std::int64_t max_rows) {
+  const Parameter parameters[] = {file.path};
+  DIL_TRY(Rows rows, session.query("SELECT sum(num_rows)::BIGINT FROM parquet_file_metadata($1)",
+                                   parameters, reading(file)));
+  DIL_TRY(const bool has_row, rows.next());
+  if (!has_row || rows.is_null(0) || rows.int64(0) < 0) return corrupt(file, "no row count");
+  if (rows.int64(0) > max_rows) {
+    return make_error(Code::kPayloadTooLarge, "{}: {} rows are more than the limit of {}", file.uri,
+                      rows.int64(0), max_rows);
+  }
+  return rows.int64(0);
+}
 
 Result<FileReference> resolve_file(const std::string& uri, const FileScope& scope) {
   if (uri.find('\0') != std::string::npos || !is_valid_utf8(uri)) {

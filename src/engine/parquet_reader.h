@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -30,6 +31,15 @@ struct FileScope {
 
 // kInvalidArgument for an address outside the scope; the schemes s3a and s3n mean s3.
 Result<FileReference> resolve_file(const std::string& uri, const FileScope& scope);
+
+// Options of read_parquet for a single file whose path is data.
+inline constexpr const char* kReadOptions = "hive_partitioning := false, union_by_name := false";
+
+Operation reading(const FileReference& file);
+Error corrupt(const FileReference& file, std::string_view why);
+// The number of rows that the footer gives; kPayloadTooLarge when there are more than `max_rows`.
+Result<std::int64_t> check_row_count(Session& session, const FileReference& file,
+                                     std::int64_t max_rows);
 
 // The reading duties of the DataEngine port, on a session that is lent to them. A file with
 // more than `max_rows` rows is kPayloadTooLarge.
