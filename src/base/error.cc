@@ -12,6 +12,7 @@ std::string_view code_name(Code code) {
     case Code::kNoSuchNamespace: return "no-such-namespace";
     case Code::kNoSuchTable: return "no-such-table";
     case Code::kNoSuchView: return "no-such-view";
+    case Code::kNoSuchFunction: return "no-such-function";
     case Code::kNotFound: return "not-found";
     case Code::kMethodNotAllowed: return "method-not-allowed";
     case Code::kUnsupported: return "unsupported";

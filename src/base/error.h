@@ -17,6 +17,7 @@ enum class Code {
   kNoSuchNamespace,     // 404 NoSuchNamespaceException
   kNoSuchTable,         // 404 NoSuchTableException
   kNoSuchView,          // 404 NoSuchViewException
+  kNoSuchFunction,      // 404 NoSuchFunctionException
   kNotFound,            // 404 NotFoundException: a route, an object, a snapshot, …
   kMethodNotAllowed,    // 405
   kUnsupported,         // 406 UnsupportedOperationException

@@ -18,6 +18,15 @@ Error no_such_view(const TableRef& view) {
   return make_error(Code::kNoSuchView, "View does not exist: {}", display_name(view));
 }
 
+std::string_view kind_name(const store::EntryName& entry) {
+  return entry.is_view ? "View" : "Table";
+}
+
+std::string case_hint(const store::EntryName& taken, const std::string& wanted) {
+  if (taken.name == wanted) return {};
+  return fmt::format(" as \"{}\": DuckDB does not tell names apart by case", taken.name);
+}
+
 }  // namespace
 
 std::string display_name(const Levels& levels) {
@@ -120,19 +129,28 @@ Result<FoundView> require_view(pg::Connection& connection, const store::Lake& la
   return FoundView{std::move(*space), std::move(*found)};
 }
 
+// The words are those that Iceberg's Java clients and their tests look for.
 Status require_free_name(pg::Connection& connection, const store::Lake& lake,
                          const store::NamespaceRow& space, const std::string& name,
-                         std::optional<std::int64_t> except_id) {
+                         EntryKind wanted) {
   DIL_TRY(std::optional<store::EntryName> taken,
           store::find_entry(connection, lake, space.schema_id, name));
-  if (!taken || taken->id == except_id) return {};
-  if (taken->name == name) {
-    return make_error(Code::kAlreadyExists, "{} already exists: {}",
-                      taken->is_view ? "View" : "Table", display_name({space.levels, name}));
-  }
-  return make_error(Code::kAlreadyExists,
-                    "{} already exists: {} (DuckDB does not tell names apart by case)",
-                    taken->is_view ? "View" : "Table", display_name({space.levels, taken->name}));
+  if (!taken) return {};
+  const bool is_same_kind = taken->is_view == (wanted == EntryKind::kView);
+  return make_error(Code::kAlreadyExists, "{}{} already exists: {}{}", kind_name(*taken),
+                    is_same_kind ? "" : " with same name",
+                    display_name(TableRef{space.levels, taken->name}), case_hint(*taken, name));
+}
+
+Status require_free_target(pg::Connection& connection, const store::Lake& lake,
+                           const store::NamespaceRow& space, const TableRef& from,
+                           const TableRef& to, std::int64_t id) {
+  DIL_TRY(std::optional<store::EntryName> taken,
+          store::find_entry(connection, lake, space.schema_id, to.name));
+  if (!taken || taken->id == id) return {};
+  return make_error(Code::kAlreadyExists, "Cannot rename {} to {}. {} already exists{}",
+                    display_name(from), display_name(to), kind_name(*taken),
+                    case_hint(*taken, to.name));
 }
 
 ObjectRef object_of(const store::NamespaceRow& space) {
@@ -151,7 +169,7 @@ ObjectRef object_of(const FoundTable& found) {
 ObjectRef object_of(const FoundView& found) {
   ObjectRef out = object_of(found.space);
   out.view = found.view.view_id;
-  out.name = display_name({found.space.levels, found.view.name});
+  out.name = display_name(TableRef{found.space.levels, found.view.name});
   return out;
 }
 

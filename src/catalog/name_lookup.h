@@ -55,11 +55,15 @@ struct FoundView {
 Result<FoundView> require_view(pg::Connection& connection, const store::Lake& lake,
                                const TableRef& view);
 
-// kAlreadyExists when a table or view of the name is in the schema, but for the one with
-// `except_id`.
+// kAlreadyExists when a table or view of the name is in the schema already.
+enum class EntryKind : bool { kTable, kView };
 Status require_free_name(pg::Connection& connection, const store::Lake& lake,
                          const store::NamespaceRow& space, const std::string& name,
-                         std::optional<std::int64_t> except_id = std::nullopt);
+                         EntryKind wanted);
+// The same for a rename, where the entry itself (`id`, of a table or view) is not in its own way.
+Status require_free_target(pg::Connection& connection, const store::Lake& lake,
+                           const store::NamespaceRow& space, const TableRef& from,
+                           const TableRef& to, std::int64_t id);
 
 ObjectRef object_of(const store::NamespaceRow& space);
 ObjectRef object_of(const FoundTable& found);

@@ -9,7 +9,7 @@
 #include "catalog/projection.h"
 #include "catalog/table_cache.h"
 #include "catalog/table_names.h"
-#include "catalog/view_document.h"
+#include "catalog/views.h"
 
 namespace duckicelake::catalog {
 namespace {
@@ -54,7 +54,8 @@ struct Service::Impl {
                                  return answer_of(caller,
                                                   {table, SnapshotsMode::kAll, std::nullopt});
                                },
-                               [this](TableId table) { cache.erase(table); }}) {}
+                               [this](TableId table) { cache.erase(table); }}),
+        views(backends) {}
 
   pg::Deadline deadline() const { return pg::deadline_after(config.request_timeout); }
 
@@ -176,6 +177,7 @@ struct Service::Impl {
   const Backends backends;
   const Namespaces namespaces;
   const TableNames table_names;
+  const Views views;
 };
 
 Service::Service(Config config, store::Lake lake, pg::Pool& pool, objstore::ObjectStore& objects,
@@ -189,6 +191,7 @@ const std::string& Service::catalog_id() const { return impl_->lake.catalog_id; 
 HeadProbe& Service::probe() { return impl_->probe; }
 const Namespaces& Service::namespaces() const { return impl_->namespaces; }
 const TableNames& Service::table_names() const { return impl_->table_names; }
+const Views& Service::views() const { return impl_->views; }
 
 Result<std::vector<Levels>> Service::list_namespaces(const Caller& caller,
                                                      const std::optional<Levels>& parent) {
@@ -260,50 +263,6 @@ Status Service::check_table(const Caller& caller, const TableRef& table) {
   object.table = named.table;
   object.name = display_name(table);
   return impl_->check<Action::kLoadTable>(caller, std::move(object));
-}
-
-Result<ViewAnswer> Service::load_view(const Caller& caller, const TableRef& view) {
-  DIL_TRY(pg::Lease lease, impl_->pool.acquire(impl_->deadline()));
-  DIL_TRY(store::NamespaceRow ns, require_namespace(*lease, impl_->lake, view.levels));
-  DIL_TRY(std::optional<store::ViewRow> row,
-          store::find_view(*lease, impl_->lake, ns.schema_id, view.name));
-  if (!row || view.name.starts_with("__mask_")) {
-    return make_error(Code::kNoSuchView, "View does not exist: {}", display_name(view));
-  }
-  ObjectRef object;
-  object.schema = ns.schema_id;
-  object.view = row->view_id;
-  object.name = display_name(view);
-  DIL_CHECK_OK(impl_->check<Action::kLoadView>(caller, std::move(object)));
-  std::vector<DataEngine::ViewColumn> columns;
-  auto described = impl_->engine.describe_view(ns.schema_name, view.name);
-  if (described.has_value()) {
-    columns = std::move(*described);
-  } else if (described.error().code() != Code::kInvalidArgument) {
-    return std::move(described).error();
-  }
-  const std::string location =
-      fmt::format("{}{}/{}", impl_->lake.data_path, ns.schema_name, row->uuid);
-  ViewAnswer answer;
-  answer.metadata_location =
-      fmt::format("{}/metadata/{}.metadata.json", location, row->begin.value);
-  answer.metadata = view_document(ns, *row, location, columns);
-  return answer;
-}
-
-Status Service::check_view(const Caller& caller, const TableRef& view) {
-  DIL_TRY(pg::Lease lease, impl_->pool.acquire(impl_->deadline()));
-  DIL_TRY(store::NamespaceRow ns, require_namespace(*lease, impl_->lake, view.levels));
-  DIL_TRY(std::optional<store::ViewRow> row,
-          store::find_view(*lease, impl_->lake, ns.schema_id, view.name));
-  if (!row || view.name.starts_with("__mask_")) {
-    return make_error(Code::kNoSuchView, "View does not exist: {}", display_name(view));
-  }
-  ObjectRef object;
-  object.schema = ns.schema_id;
-  object.view = row->view_id;
-  object.name = display_name(view);
-  return impl_->check<Action::kLoadView>(caller, std::move(object));
 }
 
 ServiceCounters Service::counters() const {

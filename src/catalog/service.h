@@ -21,6 +21,7 @@ namespace duckicelake::catalog {
 
 class Namespaces;
 class TableNames;
+class Views;
 
 enum class SnapshotsMode : std::uint8_t { kAll, kRefs };
 
@@ -38,11 +39,6 @@ struct TableAnswer {
   std::shared_ptr<const std::string> metadata;  // the metadata JSON object
   std::string
       version_tag;  // differs whenever `metadata` differs; only [A-Za-z0-9._-]: part of ETags
-};
-
-struct ViewAnswer {
-  std::string metadata_location;
-  std::string metadata;  // view metadata JSON
 };
 
 struct Page {
@@ -93,6 +89,7 @@ class Service {
   // The use cases about what exists and how it is named.
   const Namespaces& namespaces() const;
   const TableNames& table_names() const;
+  const Views& views() const;
 
   // Direct children of `parent`, or the top level without one. The namespaces of several levels
   // whose upper levels are no schemas of their own appear as their first level. kNoSuchNamespace
@@ -115,9 +112,6 @@ class Service {
                                                         const LoadTableRequest& request);
   // Success: it exists.
   Status check_table(const Caller& caller, const TableRef& table);
-
-  Result<ViewAnswer> load_view(const Caller& caller, const TableRef& view);
-  Status check_view(const Caller& caller, const TableRef& view);
 
   ServiceCounters counters() const;
 

@@ -28,13 +28,13 @@ Result<FoundTable> find(const Backends& backends, const Caller& caller, pg::Conn
 
 // Where a table is to go: its namespace, in which the name is free.
 Result<store::NamespaceRow> find_destination(const Backends& backends, const Caller& caller,
-                                             pg::Connection& connection, const TableRef& to,
-                                             TableId table) {
+                                             pg::Connection& connection, const TableRef& from,
+                                             const TableRef& to, TableId table) {
   DIL_TRY(store::NamespaceRow space, require_namespace(connection, backends.lake, to.levels));
   ObjectRef object = object_of(space);
   object.name = display_name(to);
   DIL_CHECK_OK(backends.check<Action::kRenameTable>(caller, std::move(object)));
-  DIL_CHECK_OK(require_free_name(connection, backends.lake, space, to.name, table.value));
+  DIL_CHECK_OK(require_free_target(connection, backends.lake, space, from, to, table.value));
   return space;
 }
 
@@ -112,7 +112,8 @@ Status TableNames::rename(const WriteContext& context, const TableRef& from,
   write.check = [&](pg::Connection& connection) -> Status {
     DIL_TRY(const FoundTable found,
             find<Action::kRenameTable>(backends_, context.caller, connection, from));
-    DIL_CHECK_OK(find_destination(backends_, context.caller, connection, to, found.table.table_id));
+    DIL_CHECK_OK(
+        find_destination(backends_, context.caller, connection, from, to, found.table.table_id));
     return {};
   };
   write.apply = [&](pg::Transaction& transaction) -> Result<std::string> {
@@ -123,7 +124,7 @@ Status TableNames::rename(const WriteContext& context, const TableRef& from,
             find<Action::kRenameTable>(backends_, context.caller, *connection, from));
     const TableId id = found.table.table_id;
     DIL_TRY(const store::NamespaceRow space,
-            find_destination(backends_, context.caller, *connection, to, id));
+            find_destination(backends_, context.caller, *connection, from, to, id));
     store::NewName name{space.schema_id, to.name, std::nullopt};
     if (space.schema_id != found.space.schema_id) {
       // Its files stay where they are, so its folder no longer follows from its schema's.

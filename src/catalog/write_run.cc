@@ -34,16 +34,10 @@ class Run {
 
  private:
   Result<std::string> once(bool& is_unknown) {
+    DIL_TRY(std::optional<store::Outcome> before, look());
+    if (before) return as_result(std::move(*before));
+    if (write_.prepare) DIL_CHECK_OK(write_.prepare());
     DIL_TRY(pg::Lease lease, backends_.pool.acquire(until_));
-    if (context_.idempotency) {
-      DIL_TRY(std::optional<store::Outcome> known,
-              store::find_outcome(*lease, backends_.lake, *context_.idempotency));
-      if (known) {
-        is_known_ = true;
-        return as_result(std::move(*known));
-      }
-    }
-    if (write_.check) DIL_CHECK_OK(write_.check(*lease));
     pg::Transaction transaction(*lease);
     if (context_.idempotency) {
       DIL_TRY(std::optional<store::Outcome> known,
@@ -64,6 +58,19 @@ class Run {
       return std::move(committed).error();
     }
     return text;
+  }
+
+  // The outcome if the request was answered before; else checks it.
+  Result<std::optional<store::Outcome>> look() {
+    std::optional<store::Outcome> known;
+    if (!context_.idempotency && !write_.check) return known;
+    DIL_TRY(pg::Lease lease, backends_.pool.acquire(until_));
+    if (context_.idempotency) {
+      DIL_TRY(known, store::find_outcome(*lease, backends_.lake, *context_.idempotency));
+      is_known_ = known.has_value();
+    }
+    if (!known && write_.check) DIL_CHECK_OK(write_.check(*lease));
+    return known;
   }
 
   // Best effort: without the record a repetition finds the same error by itself.

@@ -11,12 +11,14 @@
 
 namespace duckicelake::catalog {
 
-// The parts of a use case that changes the catalog. Both may be called several times, for what
-// others did meanwhile is taken into account by doing it again.
+// The parts of a use case that changes the catalog, in their order. Each may be called several
+// times, for what others did meanwhile is taken into account by doing it again.
 struct Write {
   // Finds out, outside of a transaction, whether it would be refused: so a request that is denied
   // or names what does not exist costs no slot. May be empty.
   std::function<Status(pg::Connection&)> check;
+  // Work that needs no connection, like writing objects. May be empty.
+  std::function<Status()> prepare;
   // Does it, all checks included, for only here nothing changes any more once a slot is taken.
   // Returns the text of its outcome (store::Outcome).
   std::function<Result<std::string>(pg::Transaction&)> apply;

@@ -39,7 +39,7 @@ struct Call {
   catalog::Caller caller;
 
   catalog::Levels levels;  // {namespace}
-  std::string name;        // {table} or {view}
+  std::string name;        // {table}, {view} or {function}
   net::QueryPairs query;
 
   // Of loads of a table.

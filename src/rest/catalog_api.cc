@@ -5,6 +5,7 @@
 
 #include "catalog/namespaces.h"
 #include "catalog/table_names.h"
+#include "catalog/views.h"
 
 namespace duckicelake::rest {
 
@@ -51,11 +52,73 @@ Result<catalog::Page> ServiceCatalog::list_views(const catalog::Caller& caller,
 
 Result<catalog::ViewAnswer> ServiceCatalog::load_view(const catalog::Caller& caller,
                                                       const catalog::TableRef& view) {
-  return service_.load_view(caller, view);
+  return service_.views().load(caller, view);
 }
 
 Status ServiceCatalog::check_view(const catalog::Caller& caller, const catalog::TableRef& view) {
-  return service_.check_view(caller, view);
+  return service_.views().check(caller, view);
+}
+
+Status ServiceCatalog::create_namespace(const catalog::WriteContext& context,
+                                        const catalog::Levels& levels,
+                                        const catalog::Properties& properties) {
+  return service_.namespaces().create(context, levels, properties);
+}
+
+Status ServiceCatalog::drop_namespace(const catalog::WriteContext& context,
+                                      const catalog::Levels& levels) {
+  return service_.namespaces().drop(context, levels);
+}
+
+Result<catalog::PropertiesChange> ServiceCatalog::update_namespace(
+    const catalog::WriteContext& context, const catalog::Levels& levels,
+    const catalog::PropertiesUpdate& update) {
+  return service_.namespaces().update(context, levels, update);
+}
+
+Status ServiceCatalog::drop_table(const catalog::WriteContext& context,
+                                  const catalog::TableRef& table, catalog::Purge purge) {
+  return service_.table_names().drop(context, table, purge);
+}
+
+Status ServiceCatalog::rename_table(const catalog::WriteContext& context,
+                                    const catalog::TableRef& from, const catalog::TableRef& to) {
+  return service_.table_names().rename(context, from, to);
+}
+
+Result<catalog::TableNames::LastMetadata> ServiceCatalog::unregister_table(
+    const catalog::WriteContext& context, const catalog::TableRef& table) {
+  return service_.table_names().unregister(context, table);
+}
+
+Status ServiceCatalog::report_metrics(const catalog::Caller& caller, const catalog::TableRef& table,
+                                      const std::string& report) {
+  return service_.table_names().report_metrics(caller, table, report);
+}
+
+Result<catalog::ViewAnswer> ServiceCatalog::create_view(const catalog::WriteContext& context,
+                                                        const catalog::CreateViewRequest& request) {
+  return service_.views().create(context, request);
+}
+
+Result<catalog::ViewAnswer> ServiceCatalog::register_view(
+    const catalog::WriteContext& context, const catalog::RegisterViewRequest& request) {
+  return service_.views().register_view(context, request);
+}
+
+Result<catalog::ViewAnswer> ServiceCatalog::commit_view(const catalog::WriteContext& context,
+                                                        const catalog::CommitViewRequest& request) {
+  return service_.views().commit(context, request);
+}
+
+Status ServiceCatalog::drop_view(const catalog::WriteContext& context,
+                                 const catalog::TableRef& view) {
+  return service_.views().drop(context, view);
+}
+
+Status ServiceCatalog::rename_view(const catalog::WriteContext& context,
+                                   const catalog::TableRef& from, const catalog::TableRef& to) {
+  return service_.views().rename(context, from, to);
 }
 
 }  // namespace duckicelake::rest

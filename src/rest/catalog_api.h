@@ -8,12 +8,16 @@
 #include <string>
 #include <vector>
 
+#include "catalog/namespaces.h"
 #include "catalog/service.h"
+#include "catalog/table_names.h"
+#include "catalog/views.h"
+#include "catalog/write_context.h"
 
 namespace duckicelake::rest {
 
-// The use cases as the routes see them: catalog::Service, or a fake in tests of the routes. The
-// contract of each function is that of the service's function of the same name.
+// The use cases as the routes see them: those of catalog::Service, or a fake in tests of the
+// routes. The contract of each function is that of the use case of the same name.
 class CatalogApi {
  public:
   virtual ~CatalogApi() = default;
@@ -37,6 +41,32 @@ class CatalogApi {
   virtual Result<catalog::ViewAnswer> load_view(const catalog::Caller& caller,
                                                 const catalog::TableRef& view) = 0;
   virtual Status check_view(const catalog::Caller& caller, const catalog::TableRef& view) = 0;
+
+  virtual Status create_namespace(const catalog::WriteContext& context,
+                                  const catalog::Levels& levels,
+                                  const catalog::Properties& properties) = 0;
+  virtual Status drop_namespace(const catalog::WriteContext& context,
+                                const catalog::Levels& levels) = 0;
+  virtual Result<catalog::PropertiesChange> update_namespace(
+      const catalog::WriteContext& context, const catalog::Levels& levels,
+      const catalog::PropertiesUpdate& update) = 0;
+  virtual Status drop_table(const catalog::WriteContext& context, const catalog::TableRef& table,
+                            catalog::Purge purge) = 0;
+  virtual Status rename_table(const catalog::WriteContext& context, const catalog::TableRef& from,
+                              const catalog::TableRef& to) = 0;
+  virtual Result<catalog::TableNames::LastMetadata> unregister_table(
+      const catalog::WriteContext& context, const catalog::TableRef& table) = 0;
+  virtual Status report_metrics(const catalog::Caller& caller, const catalog::TableRef& table,
+                                const std::string& report) = 0;
+  virtual Result<catalog::ViewAnswer> create_view(const catalog::WriteContext& context,
+                                                  const catalog::CreateViewRequest& request) = 0;
+  virtual Result<catalog::ViewAnswer> register_view(
+      const catalog::WriteContext& context, const catalog::RegisterViewRequest& request) = 0;
+  virtual Result<catalog::ViewAnswer> commit_view(const catalog::WriteContext& context,
+                                                  const catalog::CommitViewRequest& request) = 0;
+  virtual Status drop_view(const catalog::WriteContext& context, const catalog::TableRef& view) = 0;
+  virtual Status rename_view(const catalog::WriteContext& context, const catalog::TableRef& from,
+                             const catalog::TableRef& to) = 0;
 };
 
 // `service` must outlive it.
@@ -62,6 +92,30 @@ class ServiceCatalog final : public CatalogApi {
   Result<catalog::ViewAnswer> load_view(const catalog::Caller& caller,
                                         const catalog::TableRef& view) override;
   Status check_view(const catalog::Caller& caller, const catalog::TableRef& view) override;
+  Status create_namespace(const catalog::WriteContext& context, const catalog::Levels& levels,
+                          const catalog::Properties& properties) override;
+  Status drop_namespace(const catalog::WriteContext& context,
+                        const catalog::Levels& levels) override;
+  Result<catalog::PropertiesChange> update_namespace(
+      const catalog::WriteContext& context, const catalog::Levels& levels,
+      const catalog::PropertiesUpdate& update) override;
+  Status drop_table(const catalog::WriteContext& context, const catalog::TableRef& table,
+                    catalog::Purge purge) override;
+  Status rename_table(const catalog::WriteContext& context, const catalog::TableRef& from,
+                      const catalog::TableRef& to) override;
+  Result<catalog::TableNames::LastMetadata> unregister_table(
+      const catalog::WriteContext& context, const catalog::TableRef& table) override;
+  Status report_metrics(const catalog::Caller& caller, const catalog::TableRef& table,
+                        const std::string& report) override;
+  Result<catalog::ViewAnswer> create_view(const catalog::WriteContext& context,
+                                          const catalog::CreateViewRequest& request) override;
+  Result<catalog::ViewAnswer> register_view(const catalog::WriteContext& context,
+                                            const catalog::RegisterViewRequest& request) override;
+  Result<catalog::ViewAnswer> commit_view(const catalog::WriteContext& context,
+                                          const catalog::CommitViewRequest& request) override;
+  Status drop_view(const catalog::WriteContext& context, const catalog::TableRef& view) override;
+  Status rename_view(const catalog::WriteContext& context, const catalog::TableRef& from,
+                     const catalog::TableRef& to) override;
 
  private:
   catalog::Service& service_;

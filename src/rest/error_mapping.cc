@@ -20,6 +20,7 @@ ErrorKind error_kind(Code code) {
     case Code::kNoSuchNamespace: return {404, "NoSuchNamespaceException"};
     case Code::kNoSuchTable: return {404, "NoSuchTableException"};
     case Code::kNoSuchView: return {404, "NoSuchViewException"};
+    case Code::kNoSuchFunction: return {404, "NoSuchFunctionException"};
     case Code::kNotFound: return {404, "NotFoundException"};
     case Code::kMethodNotAllowed: return {405, "MethodNotAllowedException"};
     case Code::kUnsupported: return {406, "UnsupportedOperationException"};

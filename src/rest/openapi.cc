@@ -21,6 +21,7 @@ constexpr PathParameter kPathParameters[] = {
     {"namespace", "The levels of the namespace, joined by the unit separator 0x1F (%1F)."},
     {"table", "The name of the table."},
     {"view", "The name of the view."},
+    {"function", "The name of the function."},
 };
 
 std::string_view verb(net::Method method) {
@@ -32,6 +33,12 @@ std::string_view verb(net::Method method) {
     case net::Method::kDelete: return "delete";
     default: return "patch";
   }
+}
+
+// Reports change nothing that a repetition could do twice.
+bool is_write(const Route& route) {
+  return route.method != net::Method::kGet && route.method != net::Method::kHead &&
+         route.operation_id != "reportMetrics";
 }
 
 void write_path_parameters(json::Writer& json, std::string_view path) {
@@ -57,22 +64,43 @@ void write_query_parameters(json::Writer& json, const Route& route) {
     json.member_raw("schema", parameter.json_schema);
     json.end_object();
   }
+}
+
+void write_header_parameters(json::Writer& json, const Route& route) {
+  const auto write = [&](std::string_view header, std::string_view schema) {
+    json.begin_object();
+    json.member("name", header);
+    json.member("in", "header");
+    json.member("required", false);
+    json.member_raw("schema", schema);
+    json.end_object();
+  };
   if (route.operation_id == "loadTable") {
-    for (std::string_view header : {"If-None-Match", "X-Iceberg-Access-Delegation"}) {
-      json.begin_object();
-      json.member("name", header);
-      json.member("in", "header");
-      json.member("required", false);
-      json.member_raw("schema", R"({"type":"string"})");
-      json.end_object();
-    }
+    write("If-None-Match", R"({"type":"string"})");
+    write("X-Iceberg-Access-Delegation", R"({"type":"string"})");
   }
+  if (is_write(route)) write("Idempotency-Key", R"({"type":"string","format":"uuid"})");
+}
+
+void write_request_body(json::Writer& json, const Route& route) {
+  if (route.request.empty()) return;
+  json.key("requestBody");
+  json.begin_object();
+  json.member("required", true);
+  json.key("content");
+  json.begin_object();
+  json.key("application/json");
+  json.begin_object();
+  json.member_raw("schema", fmt::format(R"({{"$ref":"#/components/schemas/{}"}})", route.request));
+  json.end_object();
+  json.end_object();
+  json.end_object();
 }
 
 void write_success(json::Writer& json, const Route& route) {
   json.key(std::to_string(route.status));
   json.begin_object();
-  json.member("description", route.status == 204 ? "Yes" : "OK");
+  json.member("description", route.status == 204 ? "Done, or yes" : "OK");
   if (!route.media_type.empty()) {
     json.key("content");
     json.begin_object();
@@ -108,6 +136,8 @@ void write_errors(json::Writer& json, const Route& route) {
   refer("400", "BadRequest");
   refer("404", "NotFound");
   if (route.operation_id == "loadTable") refer("406", "NotSupported");
+  if (is_write(route)) refer("409", "Conflict");
+  if (is_write(route)) refer("422", "Unprocessable");
   refer("500", "ServerError");
   refer("503", "Unavailable");
   refer("default", "Error");
@@ -126,7 +156,9 @@ void write_operation(json::Writer& json, const Route& route) {
   json.begin_array();
   write_path_parameters(json, route.path);
   write_query_parameters(json, route);
+  write_header_parameters(json, route);
   json.end_array();
+  write_request_body(json, route);
   json.key("responses");
   json.begin_object();
   write_success(json, route);
@@ -158,7 +190,12 @@ void write_error_responses(json::Writer& json) {
   };
   constexpr Named kNamed[] = {
       {"BadRequest", "The request is malformed or contradicts itself"},
-      {"NotFound", "The warehouse, namespace, table, view or route does not exist"},
+      {"NotFound", "The warehouse, namespace, table, view, function or route does not exist"},
+      {"Conflict",
+       "The name is taken, the namespace is not empty, or another commit came first: read the "
+       "object again and retry"},
+      {"Unprocessable",
+       "The request contradicts itself, or its Idempotency-Key stands for another request"},
       {"NotSupported", "The table cannot be shown to Iceberg clients; the message says why"},
       {"ServerError", "A fault of the server; the message names the request"},
       {"Unavailable", "The database or the object store is away, or the server is busy: try again"},

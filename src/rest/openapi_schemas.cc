@@ -16,7 +16,8 @@ std::string_view openapi_schemas() {
 "CatalogConfig":{"type":"object","required":["defaults","overrides"],"properties":{
  "defaults":{"$ref":"#/components/schemas/StringMap"},
  "overrides":{"$ref":"#/components/schemas/StringMap"},
- "endpoints":{"type":"array","items":{"type":"string"},"description":"<method> <path template>"}}},
+ "endpoints":{"type":"array","items":{"type":"string"},"description":"<method> <path template>"},
+ "idempotency-key-lifetime":{"type":"string","description":"ISO-8601 duration"}}},
 "Health":{"type":"object","required":["status"],"properties":{
  "status":{"type":"string","enum":["ok","ready","not-ready"]},"reason":{"type":"string"}}},
 "OpenApi":{"type":"object","required":["openapi","info","paths"],"additionalProperties":true},
@@ -30,6 +31,46 @@ std::string_view openapi_schemas() {
 "GetNamespaceResponse":{"type":"object","required":["namespace"],"properties":{
  "namespace":{"$ref":"#/components/schemas/Namespace"},
  "properties":{"$ref":"#/components/schemas/StringMap"}}},
+"CreateNamespaceRequest":{"type":"object","required":["namespace"],"properties":{
+ "namespace":{"$ref":"#/components/schemas/Namespace"},
+ "properties":{"$ref":"#/components/schemas/StringMap"}}},
+"CreateNamespaceResponse":{"type":"object","required":["namespace"],"properties":{
+ "namespace":{"$ref":"#/components/schemas/Namespace"},
+ "properties":{"$ref":"#/components/schemas/StringMap"}}},
+"UpdateNamespacePropertiesRequest":{"type":"object","properties":{
+ "removals":{"type":"array","items":{"type":"string"},"uniqueItems":true},
+ "updates":{"$ref":"#/components/schemas/StringMap"}}},
+"UpdateNamespacePropertiesResponse":{"type":"object","required":["updated","removed"],"properties":{
+ "updated":{"type":"array","items":{"type":"string"},"uniqueItems":true},
+ "removed":{"type":"array","items":{"type":"string"}},
+ "missing":{"type":"array","items":{"type":"string"}}}},
+"RenameTableRequest":{"type":"object","required":["source","destination"],"properties":{
+ "source":{"$ref":"#/components/schemas/TableIdentifier"},
+ "destination":{"$ref":"#/components/schemas/TableIdentifier"}}},
+"UnregisterTableResult":{"type":"object","required":["metadata-location","metadata"],"properties":{
+ "metadata-location":{"type":"string"},
+ "metadata":{"$ref":"#/components/schemas/TableMetadata"}}},
+"Metric":{"anyOf":[
+ {"type":"object","required":["unit","value"],"properties":{
+  "unit":{"type":"string"},"value":{"type":"integer","format":"int64"}}},
+ {"type":"object","required":["time-unit","count","total-duration"],"properties":{
+  "time-unit":{"type":"string"},"count":{"type":"integer","format":"int64"},
+  "total-duration":{"type":"integer","format":"int64"}}}]},
+"ReportMetricsRequest":{"type":"object","required":["report-type","table-name","snapshot-id","metrics"],"properties":{
+ "report-type":{"type":"string","enum":["scan-report","commit-report"]},
+ "table-name":{"type":"string"},
+ "snapshot-id":{"type":"integer","format":"int64"},
+ "filter":{"description":"Of a scan-report: the expression"},
+ "schema-id":{"type":"integer"},
+ "projected-field-ids":{"type":"array","items":{"type":"integer"}},
+ "projected-field-names":{"type":"array","items":{"type":"string"}},
+ "sequence-number":{"type":"integer","format":"int64"},
+ "operation":{"type":"string"},
+ "metrics":{"type":"object","additionalProperties":{"$ref":"#/components/schemas/Metric"}},
+ "metadata":{"$ref":"#/components/schemas/StringMap"}}},
+"ListFunctionsResponse":{"type":"object","properties":{
+ "identifiers":{"type":"array","items":{"$ref":"#/components/schemas/TableIdentifier"}}}},
+"LoadFunctionResult":{"type":"object"},
 "ListTablesResponse":{"type":"object","properties":{
  "next-page-token":{"$ref":"#/components/schemas/PageToken"},
  "identifiers":{"type":"array","items":{"$ref":"#/components/schemas/TableIdentifier"},"uniqueItems":true}}},
@@ -132,6 +173,23 @@ std::string_view openapi_schemas() {
   "properties":{"version-id":{"type":"integer"},"timestamp-ms":{"type":"integer","format":"int64"}}}},
  "schemas":{"type":"array","items":{"$ref":"#/components/schemas/Schema"}},
  "properties":{"$ref":"#/components/schemas/StringMap"}}},
+"CreateViewRequest":{"type":"object","required":["name","schema","view-version"],"properties":{
+ "name":{"type":"string"},
+ "location":{"type":"string"},
+ "schema":{"$ref":"#/components/schemas/Schema"},
+ "view-version":{"$ref":"#/components/schemas/ViewVersion"},
+ "properties":{"$ref":"#/components/schemas/StringMap"}}},
+"ViewUpdate":{"type":"object","required":["action"],"properties":{"action":{"type":"string",
+ "enum":["assign-uuid","upgrade-format-version","add-schema","set-location","set-properties",
+ "remove-properties","add-view-version","set-current-view-version"]}},"additionalProperties":true},
+"ViewRequirement":{"type":"object","required":["type"],"properties":{"type":{"type":"string",
+ "enum":["assert-view-uuid","assert-create"]},"uuid":{"type":"string"}}},
+"CommitViewRequest":{"type":"object","required":["updates"],"properties":{
+ "identifier":{"$ref":"#/components/schemas/TableIdentifier"},
+ "requirements":{"type":"array","items":{"$ref":"#/components/schemas/ViewRequirement"}},
+ "updates":{"type":"array","items":{"$ref":"#/components/schemas/ViewUpdate"}}}},
+"RegisterViewRequest":{"type":"object","required":["name","metadata-location"],"properties":{
+ "name":{"type":"string"},"metadata-location":{"type":"string"}}},
 "LoadViewResult":{"type":"object","required":["metadata-location","metadata"],"properties":{
  "metadata-location":{"type":"string"},
  "metadata":{"$ref":"#/components/schemas/ViewMetadata"},

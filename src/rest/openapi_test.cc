@@ -102,16 +102,33 @@ TEST(Config, ListsTheServedRoutesOfTheSpecification) {
   std::set<std::string> listed;
   const json::Array endpoints = *root.require_array("endpoints");
   for (const json::Value endpoint : endpoints) listed.emplace(*endpoint.as_string());
-  EXPECT_EQ(listed,
-            (std::set<std::string>{"GET /v1/config", "GET /v1/{prefix}/namespaces",
-                                   "GET /v1/{prefix}/namespaces/{namespace}",
-                                   "HEAD /v1/{prefix}/namespaces/{namespace}",
-                                   "GET /v1/{prefix}/namespaces/{namespace}/tables",
-                                   "GET /v1/{prefix}/namespaces/{namespace}/tables/{table}",
-                                   "HEAD /v1/{prefix}/namespaces/{namespace}/tables/{table}",
-                                   "GET /v1/{prefix}/namespaces/{namespace}/views",
-                                   "GET /v1/{prefix}/namespaces/{namespace}/views/{view}",
-                                   "HEAD /v1/{prefix}/namespaces/{namespace}/views/{view}"}));
+  const std::string space = "/v1/{prefix}/namespaces/{namespace}";
+  const std::set<std::string> expected = {"GET /v1/config",
+                                          "GET /v1/{prefix}/namespaces",
+                                          "POST /v1/{prefix}/namespaces",
+                                          "GET " + space,
+                                          "HEAD " + space,
+                                          "DELETE " + space,
+                                          "POST " + space + "/properties",
+                                          "GET " + space + "/tables",
+                                          "GET " + space + "/tables/{table}",
+                                          "HEAD " + space + "/tables/{table}",
+                                          "DELETE " + space + "/tables/{table}",
+                                          "POST " + space + "/tables/{table}/unregister",
+                                          "POST " + space + "/tables/{table}/metrics",
+                                          "POST /v1/{prefix}/tables/rename",
+                                          "GET " + space + "/functions",
+                                          "GET " + space + "/functions/{function}",
+                                          "GET " + space + "/views",
+                                          "POST " + space + "/views",
+                                          "GET " + space + "/views/{view}",
+                                          "HEAD " + space + "/views/{view}",
+                                          "POST " + space + "/views/{view}",
+                                          "DELETE " + space + "/views/{view}",
+                                          "POST /v1/{prefix}/views/rename",
+                                          "POST " + space + "/register-view"};
+  for (const std::string& endpoint : expected) EXPECT_TRUE(listed.contains(endpoint)) << endpoint;
+  EXPECT_EQ(*root.require_string("idempotency-key-lifetime"), "PT30M");
 }
 
 }  // namespace

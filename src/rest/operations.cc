@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "json/writer.h"
+#include "rest/answers.h"
 #include "rest/call.h"
 
 namespace duckicelake::rest {
@@ -15,24 +16,6 @@ namespace {
 
 constexpr std::int64_t kDefaultPageSize = 100;
 constexpr std::int64_t kMaxPageSize = 1000;
-
-net::Response no_content() {
-  net::Response response;
-  response.status = 204;
-  return response;
-}
-
-net::Response json_answer(std::string body) {
-  net::Response response = net::make_json_response(200, std::move(body));
-  response.add_header("cache-control", "private, no-cache");
-  return response;
-}
-
-void write_levels(json::Writer& json, const catalog::Levels& levels) {
-  json.begin_array();
-  for (const std::string& level : levels) json.value(level);
-  json.end_array();
-}
 
 Result<std::int64_t> parse_integer(std::string_view name, std::string_view text) {
   std::int64_t value = 0;
@@ -262,13 +245,7 @@ Answered check_table(const Context& context, Call& call) {
 
 Answered load_view(const Context& context, Call& call) {
   DIL_TRY(catalog::ViewAnswer view, context.deps.catalog.load_view(call.caller, reference(call)));
-  std::string body;
-  json::Writer json(body);
-  json.begin_object();
-  json.member("metadata-location", view.metadata_location);
-  json.member_raw("metadata", view.metadata);
-  json.end_object();
-  return json_answer(std::move(body));
+  return view_answer(view);
 }
 
 Answered check_view(const Context& context, Call& call) {

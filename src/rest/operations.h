@@ -31,6 +31,21 @@ Answered list_views(const Context& context, Call& call);
 Answered load_view(const Context& context, Call& call);
 Answered check_view(const Context& context, Call& call);
 
+Answered create_namespace(const Context& context, Call& call);
+Answered drop_namespace(const Context& context, Call& call);
+Answered update_namespace(const Context& context, Call& call);
+Answered drop_table(const Context& context, Call& call);
+Answered rename_table(const Context& context, Call& call);
+Answered unregister_table(const Context& context, Call& call);
+Answered report_metrics(const Context& context, Call& call);
+Answered list_functions(const Context& context, Call& call);
+Answered load_function(const Context& context, Call& call);
+Answered create_view(const Context& context, Call& call);
+Answered register_view(const Context& context, Call& call);
+Answered commit_view(const Context& context, Call& call);
+Answered drop_view(const Context& context, Call& call);
+Answered rename_view(const Context& context, Call& call);
+
 Answered get_config(const Context& context, Call& call);
 Answered get_health(const Context& context, Call& call);
 Status prepare_readiness(const Context& context, Call& call);

@@ -40,6 +40,7 @@ struct Route {
   int status = 200;                  // of success
   std::string_view media_type = {};  // of the answer; empty: there is no body
   std::string_view schema = {};      // its name under #/components/schemas; empty: text
+  std::string_view request = {};     // schema of the body; empty: there is none
   InConfig in_config = InConfig::kNo;
 
   RunOn run_on = RunOn::kWorker;
@@ -59,7 +60,7 @@ std::span<const Route> routes();
 struct PathParameters {
   std::optional<std::string_view> prefix;
   std::optional<std::string_view> space;  // {namespace}
-  std::optional<std::string_view> name;   // {table} or {view}
+  std::optional<std::string_view> name;   // {table}, {view} or {function}
 };
 
 struct RouteMatch {

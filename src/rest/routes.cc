@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of all routes. A route's code path: here -> operations.cc -> catalog/service.h.
+// The table of all routes. A route's code path: here -> operations.cc or
+// write_operations.cc -> catalog/service.h.
 #include "rest/operations.h"
 #include "rest/route_table.h"
 
@@ -33,6 +34,10 @@ constexpr QueryParameter kLoadTableQuery[] = {
     {"snapshot-id", kSnapshot, "Make this snapshot the current one of the answer."},
     {"snapshot_id", kSnapshot, "The same as snapshot-id."}};
 
+constexpr QueryParameter kDropTableQuery[] = {{"purgeRequested",
+                                               R"({"type":"boolean","default":false})",
+                                               "Remove the table's files and metadata as well."}};
+
 constexpr std::string_view kNamespaces = "/v1/{prefix}/namespaces";
 constexpr std::string_view kNamespace = "/v1/{prefix}/namespaces/{namespace}";
 constexpr std::string_view kTables = "/v1/{prefix}/namespaces/{namespace}/tables";
@@ -40,8 +45,20 @@ constexpr std::string_view kTable = "/v1/{prefix}/namespaces/{namespace}/tables/
 constexpr std::string_view kViews = "/v1/{prefix}/namespaces/{namespace}/views";
 constexpr std::string_view kView = "/v1/{prefix}/namespaces/{namespace}/views/{view}";
 
+constexpr std::string_view kProperties = "/v1/{prefix}/namespaces/{namespace}/properties";
+constexpr std::string_view kUnregister =
+    "/v1/{prefix}/namespaces/{namespace}/tables/{table}/unregister";
+constexpr std::string_view kMetrics = "/v1/{prefix}/namespaces/{namespace}/tables/{table}/metrics";
+constexpr std::string_view kFunctions = "/v1/{prefix}/namespaces/{namespace}/functions";
+constexpr std::string_view kFunction = "/v1/{prefix}/namespaces/{namespace}/functions/{function}";
+constexpr std::string_view kRegisterView = "/v1/{prefix}/namespaces/{namespace}/register-view";
+constexpr std::string_view kRenameTable = "/v1/{prefix}/tables/rename";
+constexpr std::string_view kRenameView = "/v1/{prefix}/views/rename";
+
 constexpr auto kGet = net::Method::kGet;
 constexpr auto kHead = net::Method::kHead;
+constexpr auto kPost = net::Method::kPost;
+constexpr auto kDelete = net::Method::kDelete;
 
 constexpr Route kRoutes[] = {
     // The hot one first.
@@ -129,6 +146,136 @@ constexpr Route kRoutes[] = {
      .status = 204,
      .in_config = InConfig::kYes,
      .answer = check_view},
+    {.method = kPost,
+     .path = kNamespaces,
+     .operation_id = "createNamespace",
+     .summary = "Create a namespace",
+     .tag = kCatalog,
+     .media_type = kJson,
+     .schema = "CreateNamespaceResponse",
+     .request = "CreateNamespaceRequest",
+     .in_config = InConfig::kYes,
+     .answer = create_namespace},
+    {.method = kDelete,
+     .path = kNamespace,
+     .operation_id = "dropNamespace",
+     .summary = "Drop an empty namespace",
+     .tag = kCatalog,
+     .status = 204,
+     .in_config = InConfig::kYes,
+     .answer = drop_namespace},
+    {.method = kPost,
+     .path = kProperties,
+     .operation_id = "updateProperties",
+     .summary = "Set and remove properties of a namespace",
+     .tag = kCatalog,
+     .media_type = kJson,
+     .schema = "UpdateNamespacePropertiesResponse",
+     .request = "UpdateNamespacePropertiesRequest",
+     .in_config = InConfig::kYes,
+     .answer = update_namespace},
+    {.method = kDelete,
+     .path = kTable,
+     .operation_id = "dropTable",
+     .summary = "Drop a table",
+     .tag = kCatalog,
+     .query = kDropTableQuery,
+     .status = 204,
+     .in_config = InConfig::kYes,
+     .answer = drop_table},
+    {.method = kPost,
+     .path = kRenameTable,
+     .operation_id = "renameTable",
+     .summary = "Rename a table, also into another namespace",
+     .tag = kCatalog,
+     .status = 204,
+     .request = "RenameTableRequest",
+     .in_config = InConfig::kYes,
+     .answer = rename_table},
+    {.method = kPost,
+     .path = kUnregister,
+     .operation_id = "unregisterTable",
+     .summary = "Drop a table and leave its files",
+     .tag = kCatalog,
+     .media_type = kJson,
+     .schema = "UnregisterTableResult",
+     .in_config = InConfig::kYes,
+     .answer = unregister_table},
+    {.method = kPost,
+     .path = kMetrics,
+     .operation_id = "reportMetrics",
+     .summary = "Report how a scan or a commit went",
+     .tag = kCatalog,
+     .status = 204,
+     .request = "ReportMetricsRequest",
+     .in_config = InConfig::kYes,
+     .answer = report_metrics},
+    {.method = kGet,
+     .path = kFunctions,
+     .operation_id = "listFunctions",
+     .summary = "List the functions of a namespace: there are none",
+     .tag = kCatalog,
+     .query = kPageQuery,
+     .media_type = kJson,
+     .schema = "ListFunctionsResponse",
+     .in_config = InConfig::kYes,
+     .answer = list_functions},
+    {.method = kGet,
+     .path = kFunction,
+     .operation_id = "loadFunction",
+     .summary = "Load a function: there are none",
+     .tag = kCatalog,
+     .media_type = kJson,
+     .schema = "LoadFunctionResult",
+     .in_config = InConfig::kYes,
+     .answer = load_function},
+    {.method = kPost,
+     .path = kViews,
+     .operation_id = "createView",
+     .summary = "Create a view",
+     .tag = kCatalog,
+     .media_type = kJson,
+     .schema = "LoadViewResult",
+     .request = "CreateViewRequest",
+     .in_config = InConfig::kYes,
+     .answer = create_view},
+    {.method = kPost,
+     .path = kView,
+     .operation_id = "replaceView",
+     .summary = "Commit updates to a view",
+     .tag = kCatalog,
+     .media_type = kJson,
+     .schema = "LoadViewResult",
+     .request = "CommitViewRequest",
+     .in_config = InConfig::kYes,
+     .answer = commit_view},
+    {.method = kDelete,
+     .path = kView,
+     .operation_id = "dropView",
+     .summary = "Drop a view",
+     .tag = kCatalog,
+     .status = 204,
+     .in_config = InConfig::kYes,
+     .answer = drop_view},
+    {.method = kPost,
+     .path = kRenameView,
+     .operation_id = "renameView",
+     .summary = "Rename a view, also into another namespace",
+     .tag = kCatalog,
+     .status = 204,
+     .request = "RenameTableRequest",
+     .in_config = InConfig::kYes,
+     .answer = rename_view},
+    {.method = kPost,
+     .path = kRegisterView,
+     .operation_id = "registerView",
+     .summary = "Register the view of a metadata file",
+     .tag = kCatalog,
+     .media_type = kJson,
+     .schema = "LoadViewResult",
+     .request = "RegisterViewRequest",
+     .in_config = InConfig::kYes,
+     .answer = register_view},
     {.method = kGet,
      .path = "/v1/config",
      .operation_id = "getConfig",

@@ -8,6 +8,7 @@
 #include "rest/call.h"
 #include "rest/openapi.h"
 #include "rest/operations.h"
+#include "rest/write_context.h"
 
 namespace duckicelake::rest {
 namespace {
@@ -53,6 +54,7 @@ std::string config_json(std::string_view catalog_id) {
     }
   }
   json.end_array();
+  json.member("idempotency-key-lifetime", kIdempotencyKeyLifetime);
   json.end_object();
   return body;
 }

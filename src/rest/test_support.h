@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <fmt/format.h>
+
 #include <functional>
 #include <map>
 #include <memory>
@@ -97,6 +99,77 @@ class FakeCatalog final : public CatalogApi {
     return Error(Code::kNoSuchView, "View does not exist");
   }
 
+  // Writes are taken down; they succeed unless `failure` is set.
+  Status write(const catalog::WriteContext& context, std::string what) {
+    last_write = context;
+    written.push_back(std::move(what));
+    if (failure) return *failure;
+    return {};
+  }
+  Status create_namespace(const catalog::WriteContext& context, const catalog::Levels& levels,
+                          const catalog::Properties& properties) override {
+    return write(context,
+                 fmt::format("create {} {}", catalog::display_name(levels), properties.size()));
+  }
+  Status drop_namespace(const catalog::WriteContext& context,
+                        const catalog::Levels& levels) override {
+    return write(context, "drop " + catalog::display_name(levels));
+  }
+  Result<catalog::PropertiesChange> update_namespace(
+      const catalog::WriteContext& context, const catalog::Levels& levels,
+      const catalog::PropertiesUpdate& update) override {
+    DIL_CHECK_OK(write(context, "update " + catalog::display_name(levels)));
+    catalog::PropertiesChange out;
+    for (const auto& [key, value] : update.updates) out.updated.push_back(key);
+    out.missing = update.removals;
+    return out;
+  }
+  Status drop_table(const catalog::WriteContext& context, const catalog::TableRef& table,
+                    catalog::Purge purge) override {
+    return write(context, fmt::format("{} {}", purge == catalog::Purge::kYes ? "purge" : "drop",
+                                      catalog::display_name(table)));
+  }
+  Status rename_table(const catalog::WriteContext& context, const catalog::TableRef& from,
+                      const catalog::TableRef& to) override {
+    return write(context, fmt::format("rename {} {}", catalog::display_name(from),
+                                      catalog::display_name(to)));
+  }
+  Result<catalog::TableNames::LastMetadata> unregister_table(
+      const catalog::WriteContext& context, const catalog::TableRef& table) override {
+    DIL_CHECK_OK(write(context, "unregister " + catalog::display_name(table)));
+    return catalog::TableNames::LastMetadata{"s3://b/v1.metadata.json", "{}"};
+  }
+  Status report_metrics(const catalog::Caller&, const catalog::TableRef& table,
+                        const std::string& report) override {
+    return write({}, "report " + catalog::display_name(table) + " " + report);
+  }
+  Result<catalog::ViewAnswer> create_view(const catalog::WriteContext& context,
+                                          const catalog::CreateViewRequest& request) override {
+    return view(context, "create view " + catalog::display_name(request.view));
+  }
+  Result<catalog::ViewAnswer> register_view(const catalog::WriteContext& context,
+                                            const catalog::RegisterViewRequest& request) override {
+    return view(context, fmt::format("register {} {}", catalog::display_name(request.view),
+                                     request.metadata_location));
+  }
+  Result<catalog::ViewAnswer> commit_view(const catalog::WriteContext& context,
+                                          const catalog::CommitViewRequest& request) override {
+    return view(context, fmt::format("commit {} {} {}", catalog::display_name(request.view),
+                                     request.requirements.size(), request.updates.size()));
+  }
+  Status drop_view(const catalog::WriteContext& context, const catalog::TableRef& view) override {
+    return write(context, "drop view " + catalog::display_name(view));
+  }
+  Status rename_view(const catalog::WriteContext& context, const catalog::TableRef& from,
+                     const catalog::TableRef& to) override {
+    return write(context, fmt::format("rename view {} {}", catalog::display_name(from),
+                                      catalog::display_name(to)));
+  }
+  Result<catalog::ViewAnswer> view(const catalog::WriteContext& context, std::string what) {
+    DIL_CHECK_OK(write(context, std::move(what)));
+    return catalog::ViewAnswer{"s3://b/seen/1.metadata.json", "{}"};
+  }
+
   std::shared_ptr<const catalog::TableAnswer> find(const catalog::LoadTableRequest& request) const {
     auto it = tables.find({request.table.levels, request.table.name});
     return it == tables.end() ? nullptr : it->second;
@@ -118,6 +191,8 @@ class FakeCatalog final : public CatalogApi {
   std::optional<catalog::Levels> last_parent;
   catalog::Levels last_levels;
   store::PageRequest last_page;
+  catalog::WriteContext last_write;
+  std::vector<std::string> written;
 };
 
 // Runs tasks at once, on the calling thread; or refuses them.
@@ -176,8 +251,10 @@ struct Bench {
                 HandlerDeps{catalog, executor, observer, [] { return std::string("metric 1\n"); },
                             [this] { return not_ready; }}) {}
 
-  net::Response ask(std::string method, std::string target, net::Headers headers = {}) {
+  net::Response ask(std::string method, std::string target, net::Headers headers = {},
+                    std::string body = {}) {
     net::Request request;
+    request.body = std::move(body);
     request.method = net::parse_method(method);
     request.method_text = std::move(method);
     request.target = std::move(target);
@@ -188,6 +265,9 @@ struct Bench {
     handler.handle(std::move(request), net::Responder(sink, 1));
     last_sink = sink;
     return sink->caught.value_or(net::Response{.status = 0, .headers = {}, .body = {}});
+  }
+  net::Response post(std::string target, std::string body, net::Headers headers = {}) {
+    return ask("POST", std::move(target), std::move(headers), std::move(body));
   }
   net::Response get(std::string target, net::Headers headers = {}) {
     return ask("GET", std::move(target), std::move(headers));
