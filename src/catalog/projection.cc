@@ -2,35 +2,13 @@
 #include "catalog/projection.h"
 
 #include "catalog/projection_run.h"
+#include "catalog/table_lock.h"
 #include "pg/error.h"
 
 namespace duckicelake::catalog {
 namespace {
 
 constexpr int kMaxAttempts = 4;
-
-// The lock of a table belongs to the session: a connection that may still hold it must not go back
-// to the pool.
-class SessionLock {
- public:
-  explicit SessionLock(pg::Lease& lease) : lease_(lease) {}
-  SessionLock(const SessionLock&) = delete;
-  SessionLock& operator=(const SessionLock&) = delete;
-  ~SessionLock() {
-    if (is_held_) lease_.discard();
-  }
-  Status take(const store::Lake& lake, TableId table) {
-    is_held_ = true;
-    return store::lock_table(*lease_, lake, table);
-  }
-  void release(const store::Lake& lake, TableId table) {
-    is_held_ = !store::unlock_table(*lease_, lake, table).has_value();
-  }
-
- private:
-  pg::Lease& lease_;
-  bool is_held_ = false;
-};
 
 }  // namespace
 
@@ -68,10 +46,10 @@ Projector::Projector(Config config, const store::Lake& lake, pg::Pool& pool,
 Result<std::shared_ptr<const TableView>> Projector::project(
     TableId table, std::shared_ptr<const TableView> previous, pg::Deadline deadline) {
   DIL_TRY(pg::Lease lease, pool_.acquire(deadline));
-  SessionLock lock(lease);
-  DIL_CHECK_OK(lock.take(lake_, table));
+  TableLock lock(lease, lake_, table);
+  DIL_CHECK_OK(lock.take());
   auto result = project_locked(*lease, table, std::move(previous));
-  lock.release(lake_, table);
+  lock.release();
   return result;
 }
 

@@ -153,6 +153,16 @@ struct NameMappingRow {
   bool is_partition = false;
 };
 
+// A row of ducklake_table_column_stats: bounds that hold for every live file. A column without a
+// row has no known bounds, and stays so.
+struct TableColumnStats {
+  FieldId column_id;
+  std::optional<bool> contains_null;
+  std::optional<bool> contains_nan;
+  std::optional<std::string> min_value;
+  std::optional<std::string> max_value;
+};
+
 struct TableStats {
   std::int64_t record_count = 0;
   std::int64_t next_row_id = 0;

@@ -24,6 +24,17 @@ constexpr Sql kMoveToMain =
     "UPDATE duckicelake.client_snapshot SET is_main = true, is_published = true, "
     "ducklake_snapshot_id = $4, parent_id = $5 WHERE catalog_id = $1 AND table_id = $2 AND "
     "client_id = $3";
+constexpr Sql kSaveState =
+    "UPDATE duckicelake.table_state SET document = $3, refs = $4, spec_binding = $5, sort_binding "
+    "= $6, main_after = $7, must_rewrite = must_rewrite OR $8, is_dirty = true, updated_at = now() "
+    "WHERE catalog_id = $1 AND table_id = $2";
+constexpr Sql kSetProperties =
+    "INSERT INTO duckicelake.table_property (catalog_id, table_id, key, value) "
+    "SELECT $1, $2, k, v FROM unnest($3::text[], $4::text[]) AS u(k, v) "
+    "ON CONFLICT (catalog_id, table_id, key) DO UPDATE SET value = excluded.value";
+constexpr Sql kDropProperties =
+    "DELETE FROM duckicelake.table_property WHERE catalog_id = $1 AND table_id = $2 AND key = "
+    "ANY($3)";
 constexpr Sql kInsertFiles =
     "WITH m AS (INSERT INTO duckicelake.committed_manifest (entries) VALUES ($4) RETURNING serial) "
     "INSERT INTO duckicelake.committed_file (catalog_id, table_id, data_file_id, manifest_serial, "
@@ -142,6 +153,38 @@ Status move_to_main(pg::Connection& connection, const Lake& lake, TableId table,
                                                {lake.catalog_id, table, client_id, ducklake_id,
                                                 parent_id}}));
   (void)rows;
+  return {};
+}
+
+Status save_committed_state(pg::Connection& connection, const Lake& lake, TableId table,
+                            const CommittedState& state) {
+  DIL_TRY(auto rows, connection.exec(Statement{
+                         kSaveState,
+                         {lake.catalog_id, table, state.document, state.refs, state.spec_binding,
+                          state.sort_binding, state.main_after, state.must_rewrite}}));
+  (void)rows;
+  return {};
+}
+
+Status change_table_properties(pg::Connection& connection, const Lake& lake, TableId table,
+                               const std::map<std::string, std::string>& set,
+                               std::span<const std::string> dropped) {
+  std::vector<Statement> statements;
+  std::vector<std::string> keys, values;
+  for (const auto& [key, value] : set) {
+    keys.push_back(key);
+    values.push_back(value);
+  }
+  if (!keys.empty()) {
+    statements.push_back({kSetProperties, {lake.catalog_id, table, Param::text_array(keys),
+                                           Param::text_array(values)}});
+  }
+  if (!dropped.empty()) {
+    statements.push_back({kDropProperties, {lake.catalog_id, table, Param::text_array(dropped)}});
+  }
+  if (statements.empty()) return {};
+  DIL_TRY(auto results, connection.batch(statements));
+  (void)results;
   return {};
 }
 

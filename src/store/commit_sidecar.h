@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -47,6 +48,21 @@ Status mark_published(pg::Connection& connection, const Lake& lake, TableId tabl
 Status move_to_main(pg::Connection& connection, const Lake& lake, TableId table,
                     std::int64_t client_id, SnapshotId ducklake_id,
                     std::optional<std::int64_t> parent_id);
+
+// What a commit leaves for the projection to publish. The table has a state already.
+struct CommittedState {
+  std::string document;
+  std::string refs;
+  std::int64_t spec_binding = -1;
+  std::int64_t sort_binding = -1;
+  std::int64_t main_after = -1;
+  bool must_rewrite = false;  // or stays so
+};
+Status save_committed_state(pg::Connection& connection, const Lake& lake, TableId table,
+                            const CommittedState& state);
+Status change_table_properties(pg::Connection& connection, const Lake& lake, TableId table,
+                               const std::map<std::string, std::string>& set,
+                               std::span<const std::string> dropped);
 
 // Manifest entries of new data files, as one Avro manifest whose entries run parallel to `ids`.
 Status insert_committed_files(pg::Connection& connection, const Lake& lake, TableId table,

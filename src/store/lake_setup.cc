@@ -34,6 +34,12 @@ constexpr std::array kIndexes = {
     Index{"duckicelake_data_file_live", "live files of a table by age",
           "CREATE INDEX IF NOT EXISTS duckicelake_data_file_live ON {schema}.ducklake_data_file "
           "(table_id, begin_snapshot) WHERE end_snapshot IS NULL"},
+    Index{"duckicelake_data_file_path", "data files by path",
+          "CREATE INDEX IF NOT EXISTS duckicelake_data_file_path ON {schema}.ducklake_data_file "
+          "USING hash (path)"},
+    Index{"duckicelake_scheduled_path", "files that are scheduled for deletion by path",
+          "CREATE INDEX IF NOT EXISTS duckicelake_scheduled_path ON "
+          "{schema}.ducklake_files_scheduled_for_deletion USING hash (path)"},
     Index{"duckicelake_delete_file_id", "delete files of a table written since",
           "CREATE INDEX IF NOT EXISTS duckicelake_delete_file_id ON {schema}.ducklake_delete_file "
           "(table_id, delete_file_id)"},
@@ -53,6 +59,9 @@ constexpr std::array kIndexes = {
           "(table_id, data_file_id)"},
     Index{"duckicelake_table_id", "versions of a table",
           "CREATE INDEX IF NOT EXISTS duckicelake_table_id ON {schema}.ducklake_table (table_id)"},
+    Index{"duckicelake_table_path", "tables by folder",
+          "CREATE INDEX IF NOT EXISTS duckicelake_table_path ON {schema}.ducklake_table "
+          "USING hash (path)"},
     Index{"duckicelake_table_name", "a live table by name",
           "CREATE INDEX IF NOT EXISTS duckicelake_table_name ON {schema}.ducklake_table "
           "(schema_id, table_name) WHERE end_snapshot IS NULL"},

@@ -54,7 +54,7 @@ const iceberg::Field* find_source(const std::vector<iceberg::Field>& fields, Fie
 bool hashes_alike(std::span<const ducklake::ColumnRow> columns, FieldId id, SnapshotId since) {
   for (const ducklake::ColumnRow& row : columns) {
     if (row.column_id != id || (row.life.end && *row.life.end <= since)) continue;
-    if (std::find(kSameHash.begin(), kSameHash.end(), row.type) == kSameHash.end()) return false;
+    if (!hashes_like_iceberg(row.type)) return false;
   }
   return true;
 }
@@ -177,6 +177,10 @@ std::optional<std::vector<iceberg::SortField>> sort_fields(const ducklake::SortI
 }
 
 }  // namespace
+
+bool hashes_like_iceberg(std::string_view ducklake_type) {
+  return std::find(kSameHash.begin(), kSameHash.end(), ducklake_type) != kSameHash.end();
+}
 
 Result<SpecHistory> extend_spec_history(SpecHistory known,
                                         std::span<const ducklake::PartitionInfo> infos,

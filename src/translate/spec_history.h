@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -23,6 +24,9 @@ struct SpecBinding {
 };
 
 inline constexpr std::int32_t kNoSpec = -1;
+
+// DuckLake's bucket numbers of this DuckLake type are those of Iceberg.
+bool hashes_like_iceberg(std::string_view ducklake_type);
 
 struct SpecHistory {
   std::vector<iceberg::PartitionSpec>

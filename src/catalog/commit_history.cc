@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// Main becomes what another snapshot of the table is: one of its past, or one beside it.
+#include <algorithm>
+#include <map>
+
+#include "catalog/commit_table.h"
+#include "catalog/random_name.h"
+#include "catalog/temp_object.h"
+#include "puffin/deletion_vector.h"
+
+namespace duckicelake::catalog {
+namespace {
+
+constexpr std::size_t kMaxListBytes = std::size_t{64} << 20;
+constexpr std::size_t kMaxManifestBytes = std::size_t{256} << 20;
+constexpr std::size_t kMaxManifests = 200'000;
+constexpr std::size_t kMaxEntries = 1'000'000;
+constexpr std::size_t kMaxVectorBytes = std::size_t{256} << 20;
+constexpr std::size_t kMaxPositions = std::size_t{1} << 31;
+
+using Positions = std::vector<std::int64_t>;
+
+// Everything that a snapshot shows.
+struct LiveSet {
+  struct File {
+    manifest::ManifestEntry entry;
+    manifest::ManifestHeader header;
+  };
+  std::map<std::string, File> data;                          // by path
+  std::map<std::string, std::vector<manifest::DataFile>> deletes;  // by data file
+};
+
+Result<LiveSet> load_live_set(objstore::ObjectStore& objects,
+                              std::span<const manifest::ManifestFile> manifests) {
+  LiveSet out;
+  for (const manifest::ManifestFile& file : manifests) {
+    DIL_TRY(std::string key, objects.key_of(file.manifest_path));
+    DIL_TRY(std::string bytes, objects.get(key, kMaxManifestBytes));
+    DIL_TRY(manifest::DecodedManifest decoded, manifest::decode_manifest(bytes, kMaxEntries));
+    DIL_CHECK_OK(manifest::inherit(file, decoded.entries));
+    for (manifest::ManifestEntry& entry : decoded.entries) {
+      if (entry.status == manifest::EntryStatus::kDeleted) continue;
+      if (file.content == manifest::ManifestContent::kData) {
+        std::string path = entry.data_file.file_path;
+        out.data.insert_or_assign(std::move(path), LiveSet::File{std::move(entry), decoded.header});
+      } else if (entry.data_file.referenced_data_file) {
+        out.deletes[*entry.data_file.referenced_data_file].push_back(std::move(entry.data_file));
+      } else {
+        return make_error(Code::kUnsupported,
+                          "snapshot with delete files of several data files cannot become main's");
+      }
+    }
+  }
+  return out;
+}
+
+Result<Positions> load_positions(objstore::ObjectStore& objects, DataEngine& engine,
+                                 const std::string& data_file,
+                                 const std::vector<manifest::DataFile>& files) {
+  Positions out;
+  for (const manifest::DataFile& file : files) {
+    if (file.file_format == "PUFFIN") {
+      DIL_TRY(std::string key, objects.key_of(file.file_path));
+      const auto size = static_cast<std::size_t>(file.content_size_in_bytes.value_or(0));
+      if (size > kMaxVectorBytes) return Error(Code::kCorruptData, "a deletion vector is too large");
+      DIL_TRY(std::string blob,
+              objects.get_range(key, {static_cast<std::uint64_t>(file.content_offset.value_or(0)),
+                                      size}));
+      DIL_TRY(Positions read, puffin::decode_deletion_vector(blob, kMaxPositions));
+      out.insert(out.end(), read.begin(), read.end());
+      continue;
+    }
+    DIL_TRY(auto read, engine.read_client_position_deletes(file.file_path));
+    const Positions& own = read[data_file];
+    out.insert(out.end(), own.begin(), own.end());
+  }
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
+}  // namespace
+
+// A row of ducklake_data_file may not share its object with another one, ended or not: cleanup
+// would remove it under both. So a file of the past comes back as a copy.
+Status TableWork::restore_file(const manifest::ManifestEntry& entry,
+                               const manifest::ManifestHeader& header, Positions positions,
+                               SnapshotDelta& delta) {
+  const std::string path = fmt::format("{}/{}.parquet", places_.location, random_uuid());
+  DIL_TRY(std::string from, deps_.objects.key_of(entry.data_file.file_path));
+  DIL_TRY(std::string to, deps_.objects.key_of(path));
+  DIL_CHECK_OK(copy_object(deps_.objects, from, to));
+  manifest::ManifestEntry copy = entry;
+  copy.status = manifest::EntryStatus::kAdded;
+  copy.snapshot_id.reset();
+  copy.sequence_number.reset();
+  copy.file_sequence_number.reset();
+  copy.data_file.file_path = path;
+  if (copy.data_file.first_row_id) delta.kept_row_ids[path] = *copy.data_file.first_row_id;
+  delta.added.push_back({header, {std::move(copy)}});
+  if (!positions.empty()) delta.set_positions[path] = std::move(positions);
+  return {};
+}
+
+Status TableWork::roll_back_to(std::int64_t id) {
+  if (!steps_.empty()) {
+    return invalid_argument("main cannot be set to snapshot {} after other snapshots of the commit",
+                            id);
+  }
+  const SnapshotRecord* target = view_->state().find(id);
+  DIL_TRY(std::string key, deps_.objects.key_of(target->manifest_list));
+  DIL_TRY(std::string bytes, deps_.objects.get(key, kMaxListBytes));
+  DIL_TRY(std::vector<manifest::ManifestFile> list,
+          manifest::decode_manifest_list(bytes, kMaxManifests));
+  DIL_TRY(LiveSet wanted, load_live_set(deps_.objects, list));
+  LiveSet now;
+  if (current_main()) {
+    std::vector<manifest::ManifestFile> head;
+    for (const translate::HeadManifest& item : view_->state().head.manifests) {
+      head.push_back(item.file);
+    }
+    DIL_TRY(now, load_live_set(deps_.objects, head));
+  }
+  MainStep step;
+  for (const auto& [path, file] : now.data) {
+    if (!wanted.data.contains(path)) step.delta.removed.push_back(file.entry.data_file);
+  }
+  for (const auto& [path, file] : wanted.data) {
+    DIL_TRY(Positions then,
+            load_positions(deps_.objects, deps_.engine, path, wanted.deletes[path]));
+    if (!now.data.contains(path)) {
+      DIL_CHECK_OK(restore_file(file.entry, file.header, std::move(then), step.delta));
+      continue;
+    }
+    DIL_TRY(Positions live, load_positions(deps_.objects, deps_.engine, path, now.deletes[path]));
+    if (then == live) continue;
+    if (std::includes(then.begin(), then.end(), live.begin(), live.end())) {
+      step.delta.set_positions[path] = std::move(then);
+      continue;
+    }
+    // Rows come back.
+    step.delta.removed.push_back(file.entry.data_file);
+    DIL_CHECK_OK(restore_file(file.entry, file.header, std::move(then), step.delta));
+  }
+  step.shown_id = id;
+  step.summary["operation"] = "overwrite";
+  step.summary["rollback-to"] = std::to_string(id);
+  steps_.push_back(std::move(step));
+  return {};
+}
+
+Status TableWork::fast_forward(std::vector<const SnapshotRecord*> chain) {
+  std::vector<manifest::ManifestFile> parent;
+  if (!steps_.empty()) {
+    parent = steps_.back().manifests;
+  } else {
+    for (const translate::HeadManifest& item : view_->state().head.manifests) {
+      parent.push_back(item.file);
+    }
+  }
+  PathRules rules = path_rules();
+  for (const SnapshotRecord* record : chain) {
+    DIL_TRY(iceberg::Snapshot snapshot, iceberg::snapshot_from_json(record->json));
+    DIL_TRY(ReadSnapshot read,
+            read_client_snapshot(deps_.objects, DeltaInput{snapshot, parent, metadata_, rules}));
+    MainStep step;
+    step.moved_id = record->id;
+    step.shown_id = record->id;
+    step.summary = snapshot.summary;
+    step.starts_anew = !snapshot.parent_snapshot_id;
+    step.delta = std::move(read.delta);
+    parent = read.manifests;
+    step.manifests = std::move(read.manifests);
+    steps_.push_back(std::move(step));
+  }
+  return {};
+}
+
+}  // namespace duckicelake::catalog

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "translate/commit_stats.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "base/bytes.h"
+#include "iceberg/temporal.h"
+#include "iceberg/value.h"
+#include "translate/stats_value.h"
+#include "translate/value_text.h"
+
+namespace duckicelake::translate {
+namespace {
+
+using iceberg::Field;
+using iceberg::TransformKind;
+using iceberg::TypeKind;
+using iceberg::ValueBytes;
+
+template <class Map>
+auto find_in(const Map& map, std::int32_t id) {
+  const auto it = std::find_if(map.begin(), map.end(), [&](const auto& m) { return m.first == id; });
+  using Value = typename Map::value_type::second_type;
+  return it == map.end() ? std::optional<Value>() : std::optional<Value>(it->second);
+}
+
+bool is_float(const Field& field) {
+  return field.type.kind == TypeKind::kFloat || field.type.kind == TypeKind::kDouble;
+}
+bool may_be_cut(const Field& field) {
+  return field.type.kind == TypeKind::kString || field.type.kind == TypeKind::kBinary ||
+         field.type.kind == TypeKind::kFixed;
+}
+
+template <class Visit>
+void visit_leaves(const std::vector<Field>& fields, bool is_repeated, const Visit& visit) {
+  for (const Field& field : fields) {
+    if (field.type.is_nested()) {
+      visit_leaves(field.type.fields, is_repeated || field.type.kind != TypeKind::kStruct, visit);
+    } else {
+      visit(field, is_repeated);
+    }
+  }
+}
+
+std::optional<ValueBytes> bound_of(const manifest::BoundMap& bounds, const Field& field) {
+  const std::optional<ValueBytes> bytes = find_in(bounds, field.id.value);
+  if (!bytes) return std::nullopt;
+  return iceberg::widen_bound(field.type, *bytes);
+}
+
+// What one file says of one column.
+struct ColumnFacts {
+  std::optional<std::int64_t> nulls;
+  std::optional<bool> has_nan;
+  bool has_values = true;  // may hold anything but nulls and NaN
+  std::optional<ValueBytes> low;
+  std::optional<ValueBytes> high;
+};
+
+ColumnFacts facts_of(const manifest::DataFile& file, const Field& field) {
+  ColumnFacts out;
+  out.nulls = find_in(file.null_value_counts, field.id.value);
+  const auto values = find_in(file.value_counts, field.id.value);
+  const auto nans = find_in(file.nan_value_counts, field.id.value);
+  if (is_float(field)) {
+    if (nans) out.has_nan = *nans > 0;
+    if (file.record_count == 0) out.has_nan = false;
+  }
+  if (values && out.nulls && *out.nulls >= *values) out.has_values = false;
+  if (values && out.nulls && nans && *out.nulls + *nans >= *values) out.has_values = false;
+  if (file.record_count == 0) out.has_values = false;
+  out.low = bound_of(file.lower_bounds, field);
+  out.high = bound_of(file.upper_bounds, field);
+  return out;
+}
+
+class Merger {
+ public:
+  Merger(std::span<const ducklake::TableColumnStats> current, bool is_empty,
+         std::span<const manifest::DataFile* const> added)
+      : is_empty_(is_empty), added_(added) {
+    for (const ducklake::TableColumnStats& stats : current) {
+      current_.emplace(stats.column_id.value, &stats);
+    }
+  }
+
+  void column(const Field& field, bool is_repeated) {
+    const auto known = current_.find(field.id.value);
+    if (known == current_.end() && !is_empty_) return;  // unknown, and stays so
+    ducklake::TableColumnStats stats;
+    if (known != current_.end()) stats = *known->second;
+    stats.column_id = field.id;
+    bool is_known = !is_repeated;
+    for (const manifest::DataFile* file : added_) {
+      is_known = is_known && join(stats, field, facts_of(*file, field));
+    }
+    if (is_known) {
+      out_.changed.push_back(std::move(stats));
+    } else if (known != current_.end()) {
+      out_.forgotten.push_back(field.id.value);
+    }
+  }
+
+  void hidden_column(FieldId id) {
+    const auto known = current_.find(id.value);
+    if (known == current_.end()) return;
+    ducklake::TableColumnStats stats = *known->second;
+    stats.contains_null = true;
+    out_.changed.push_back(std::move(stats));
+  }
+
+  MergedStats take() { return std::move(out_); }
+
+ private:
+  static bool join(ducklake::TableColumnStats& stats, const Field& field,
+                   const ColumnFacts& facts) {
+    if (!facts.nulls) return false;
+    if (is_float(field) && !facts.has_nan) return false;
+    stats.contains_null = stats.contains_null.value_or(false) || *facts.nulls > 0;
+    if (is_float(field)) stats.contains_nan = stats.contains_nan.value_or(false) || *facts.has_nan;
+    if (!facts.has_values) return true;
+    if (may_be_cut(field) || !facts.low || !facts.high) return false;
+    return widen(stats.min_value, field, *facts.low, true) &&
+           widen(stats.max_value, field, *facts.high, false);
+  }
+
+  static bool widen(std::optional<std::string>& text, const Field& field, const ValueBytes& bound,
+                    bool is_low) {
+    std::optional<std::string> joined = stats_text_from_value(field.type, bound);
+    if (!joined) return false;
+    if (text) {
+      const std::optional<ValueBytes> known = value_from_stats_text(field.type, *text);
+      if (!known) return false;
+      const int order = iceberg::compare_values(field.type, bound, *known);
+      if (is_low ? order >= 0 : order <= 0) return true;
+    }
+    text = std::move(joined);
+    return true;
+  }
+
+  const bool is_empty_;
+  const std::span<const manifest::DataFile* const> added_;
+  std::unordered_map<std::int32_t, const ducklake::TableColumnStats*> current_;
+  MergedStats out_;
+};
+
+// DuckLake keeps calendar parts where Iceberg counts from 1970.
+std::optional<std::string> calendar_part(TransformKind kind, const ValueBytes& value) {
+  if (value.size() != sizeof(std::int32_t)) return std::nullopt;
+  const std::int64_t count = read_little_endian<std::int32_t>(value);
+  switch (kind) {
+    case TransformKind::kYear: return std::to_string(1970 + count);
+    case TransformKind::kMonth: return std::to_string(count - iceberg::floor_divide(count, 12) * 12 + 1);
+    case TransformKind::kDay: return std::to_string(iceberg::civil_from_days(count).day);
+    case TransformKind::kHour: return std::to_string(count - iceberg::floor_divide(count, 24) * 24);
+    default: return std::nullopt;
+  }
+}
+
+std::optional<std::string> native_transform(const iceberg::Transform& transform) {
+  switch (transform.kind) {
+    case TransformKind::kIdentity: return "identity";
+    case TransformKind::kYear: return "year";
+    case TransformKind::kMonth: return "month";
+    case TransformKind::kDay: return "day";
+    case TransformKind::kHour: return "hour";
+    case TransformKind::kBucket: return fmt::format("bucket({})", transform.parameter);
+    default: return std::nullopt;
+  }
+}
+
+std::string quoted(std::string_view name) {
+  std::string out = "\"";
+  for (const char c : name) {
+    if (c == '"') out.push_back('"');
+    out.push_back(c);
+  }
+  out.push_back('"');
+  return out;
+}
+
+}  // namespace
+
+std::vector<ducklake::ColumnStats> file_stats(const manifest::DataFile& file,
+                                              const iceberg::Schema& schema) {
+  std::vector<ducklake::ColumnStats> out;
+  visit_leaves(schema.fields, false, [&](const Field& field, bool is_repeated) {
+    ducklake::ColumnStats stats;
+    stats.column_id = field.id;
+    stats.column_size_bytes = find_in(file.column_sizes, field.id.value);
+    const auto values = find_in(file.value_counts, field.id.value);
+    const ColumnFacts facts = facts_of(file, field);
+    if (!is_repeated) {
+      stats.null_count = facts.nulls;
+      if (values && facts.nulls) stats.value_count = std::max<std::int64_t>(*values - *facts.nulls, 0);
+      stats.contains_nan = facts.has_nan;
+      if (facts.low) stats.min_value = stats_text_from_value(field.type, *facts.low);
+      if (facts.high) stats.max_value = stats_text_from_value(field.type, *facts.high);
+    }
+    if (stats.column_size_bytes || stats.null_count || stats.min_value || stats.max_value) {
+      out.push_back(std::move(stats));
+    }
+  });
+  return out;
+}
+
+MergedStats merge_table_stats(std::span<const ducklake::TableColumnStats> current, bool is_empty,
+                              const iceberg::Schema& schema, std::span<const FieldId> hidden,
+                              std::span<const manifest::DataFile* const> added) {
+  Merger merger(current, is_empty, added);
+  visit_leaves(schema.fields, false,
+               [&](const Field& field, bool is_repeated) { merger.column(field, is_repeated); });
+  for (const FieldId id : hidden) merger.hidden_column(id);
+  return merger.take();
+}
+
+std::optional<std::vector<std::optional<std::string>>> partition_texts(
+    const manifest::DataFile& file, const iceberg::PartitionSpec& spec,
+    const iceberg::Schema& schema) {
+  std::vector<std::optional<std::string>> out;
+  for (std::size_t i = 0; i < spec.fields.size() && i < file.partition.size(); ++i) {
+    const iceberg::PartitionField& field = spec.fields[i];
+    if (!file.partition[i]) {
+      out.emplace_back();
+      continue;
+    }
+    const Field* source = schema.find(field.source_id);
+    if (source == nullptr) return std::nullopt;
+    std::optional<std::string> text;
+    if (field.transform.kind == TransformKind::kIdentity) {
+      text = partition_text_from_value(source->type, *file.partition[i]);
+    } else if (field.transform.kind == TransformKind::kBucket) {
+      text = stats_text_from_value(iceberg::Type::primitive(TypeKind::kInt), *file.partition[i]);
+    } else {
+      text = calendar_part(field.transform.kind, *file.partition[i]);
+    }
+    if (!text) return std::nullopt;
+    out.push_back(std::move(text));
+  }
+  if (out.size() != spec.fields.size()) return std::nullopt;
+  return out;
+}
+
+std::optional<std::vector<ducklake::PartitionColumn>> native_partitioning(
+    const iceberg::PartitionSpec& spec, const iceberg::Schema& schema,
+    std::span<const ducklake::ColumnRow> columns) {
+  std::vector<ducklake::PartitionColumn> out;
+  for (const iceberg::PartitionField& field : spec.fields) {
+    const std::optional<std::string> transform = native_transform(field.transform);
+    const Field* source = schema.find(field.source_id);
+    const bool is_top = source != nullptr && schema.find_top_level(source->name) == source;
+    if (!transform || !is_top) return std::nullopt;
+    if (field.transform.kind == TransformKind::kBucket) {
+      for (const ducklake::ColumnRow& row : columns) {
+        if (row.column_id != field.source_id || row.life.end) continue;
+        if (!hashes_like_iceberg(row.type)) return std::nullopt;
+      }
+    }
+    out.push_back({static_cast<std::int64_t>(out.size()), field.source_id, *transform});
+  }
+  return out;
+}
+
+std::optional<std::vector<ducklake::SortExpression>> native_sort(const iceberg::SortOrder& order,
+                                                                 const iceberg::Schema& schema) {
+  std::vector<ducklake::SortExpression> out;
+  for (const iceberg::SortField& field : order.fields) {
+    const Field* source = schema.find(field.source_id);
+    const bool is_top = source != nullptr && schema.find_top_level(source->name) == source;
+    if (!is_top || field.transform.kind != TransformKind::kIdentity) return std::nullopt;
+    out.push_back({quoted(source->name),
+                   field.direction == iceberg::SortDirection::kAscending ? "ASC" : "DESC",
+                   field.null_order == iceberg::NullOrder::kNullsFirst ? "NULLS_FIRST"
+                                                                       : "NULLS_LAST"});
+  }
+  return out;
+}
+
+}  // namespace duckicelake::translate
