@@ -11,9 +11,12 @@
 
 namespace duckicelake::engine {
 
-Lake::Lake(std::chrono::milliseconds timeout, std::unique_ptr<TempFolder> folder,
-           std::unique_ptr<Database> database)
-    : timeout_(timeout), folder_(std::move(folder)), database_(std::move(database)) {}
+Lake::Lake(std::chrono::milliseconds timeout, std::string metadata_schema,
+           std::unique_ptr<TempFolder> folder, std::unique_ptr<Database> database)
+    : timeout_(timeout),
+      metadata_schema_(std::move(metadata_schema)),
+      folder_(std::move(folder)),
+      database_(std::move(database)) {}
 
 Lake::~Lake() = default;
 
@@ -40,11 +43,13 @@ Result<std::unique_ptr<Lake>> Lake::open(const EngineConfig& engine, const LakeC
     DIL_CHECK_OK(attach_lake(session, lake, mode));
   }
   return std::unique_ptr<Lake>(
-      new Lake(engine.call_timeout, std::move(folder), std::move(database)));
+      new Lake(engine.call_timeout, lake.metadata_schema, std::move(folder), std::move(database)));
 }
 
+Result<Session> Lake::session() { return database_->session(Watchdog::Clock::now() + timeout_); }
+
 Status Lake::run_statements(std::span<const std::string> statements) {
-  DIL_TRY(Session session, database_->session(Watchdog::Clock::now() + timeout_));
+  DIL_TRY(Session session, this->session());
   // A session on which a statement failed is closed, which rolls its transaction back.
   return run_all(session, statements);
 }
@@ -59,7 +64,7 @@ Status Lake::run_all(Session& session, std::span<const std::string> statements) 
 
 Result<std::vector<Lake::Row>> Lake::query_text(const std::string& sql) {
   constexpr std::size_t kMaxRows = 10'000;
-  DIL_TRY(Session session, database_->session(Watchdog::Clock::now() + timeout_));
+  DIL_TRY(Session session, this->session());
   DIL_TRY(Rows rows, session.query(fmt::format("SELECT COLUMNS(*)::VARCHAR FROM ({})", sql), {},
                                    {"querying the lake", Code::kInvalidArgument}, Fetch::kAtOnce));
   std::vector<Row> out;

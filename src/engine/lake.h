@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <span>
@@ -15,9 +16,9 @@ namespace duckicelake::engine {
 
 class TempFolder;
 
-// A DuckLake attached with an owner's rights in an instance of its own, for `init` and `seed`. It
-// runs SQL that the project itself wrote and nothing else: no text of a user may get here. In SQL
-// the lake is `lake`; data goes to Parquet, never inlined. One call at a time.
+// A DuckLake attached with an owner's rights in an instance of its own, for `init`, `seed` and
+// maintenance. It runs SQL that the project itself wrote and nothing else: no text of a user may
+// get here. In SQL the lake is `lake`; data goes to Parquet, never inlined. One call at a time.
 class Lake {
  public:
   using Row = std::vector<std::optional<std::string>>;
@@ -35,13 +36,17 @@ class Lake {
   Status run_statements(std::span<const std::string> statements);
   // One SELECT; all columns as text. At most 10,000 rows.
   Result<std::vector<Row>> query_text(const std::string& sql);
+  // For the other parts of the engine (maintenance.h); ends by the engine's call timeout.
+  Result<Session> session();
+  const std::string& metadata_schema() const { return metadata_schema_; }
 
  private:
-  Lake(std::chrono::milliseconds timeout, std::unique_ptr<TempFolder> folder,
-       std::unique_ptr<Database> database);
+  Lake(std::chrono::milliseconds timeout, std::string metadata_schema,
+       std::unique_ptr<TempFolder> folder, std::unique_ptr<Database> database);
   Status run_all(Session& session, std::span<const std::string> statements);
 
   std::chrono::milliseconds timeout_;
+  std::string metadata_schema_;
   std::unique_ptr<TempFolder> folder_;
   std::unique_ptr<Database> database_;
 };
