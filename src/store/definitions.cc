@@ -53,9 +53,15 @@ constexpr Sql kEndTable[] = {
     "AND end_snapshot IS NULL",
 };
 
+// The lock of a projection (lock_table). One that is under way would fail over rows that vanish
+// beneath it; what it saves is keyed by the id of a table that is no more.
+constexpr Sql kTryLock = "SELECT pg_try_advisory_xact_lock(hashtextextended($1, $2))";
+
 constexpr Sql kForgetTable[] = {
     "DELETE FROM duckicelake.table_state WHERE catalog_id = $1 AND table_id = $2",
     "DELETE FROM duckicelake.snapshot WHERE catalog_id = $1 AND table_id = $2",
+    "DELETE FROM duckicelake.client_snapshot WHERE catalog_id = $1 AND table_id = $2",
+    "DELETE FROM duckicelake.committed_file WHERE catalog_id = $1 AND table_id = $2",
     "DELETE FROM duckicelake.table_property WHERE catalog_id = $1 AND table_id = $2",
     "DELETE FROM duckicelake.metrics_report WHERE catalog_id = $1 AND table_id = $2",
 };
@@ -175,6 +181,21 @@ void add_comment(const Lake& lake, const Slot& slot, const NewView& view,
                           "insert comment"));
 }
 
+Status forget_table(pg::Transaction& transaction, const Lake& lake, TableId table) {
+  DIL_TRY(pg::ResultSet locked,
+          transaction.exec(
+              statement(lake, kTryLock, {lake.metadata_schema.name(), table}, "try lock table")));
+  DIL_TRY(const pg::Row row, locked.only_row());
+  DIL_TRY(const bool is_mine, row.boolean(0));
+  if (!is_mine) return {};
+  std::vector<Statement> statements;
+  for (const Sql& sql : kForgetTable) {
+    statements.push_back(statement(lake, sql, {lake.catalog_id, table}, "forget table"));
+  }
+  DIL_CHECK_OK(run(transaction, statements));
+  return {};
+}
+
 }  // namespace
 
 Status insert_schema(pg::Transaction& transaction, const Lake& lake, const Slot& slot,
@@ -208,11 +229,9 @@ Status end_table(pg::Transaction& transaction, const Lake& lake, const Slot& slo
   for (const Sql& sql : kEndTable) {
     statements.push_back(statement(lake, sql, {table, slot.snapshot}, "end table"));
   }
-  for (const Sql& sql : kForgetTable) {
-    statements.push_back(statement(lake, sql, {lake.catalog_id, table}, "forget table"));
-  }
   DIL_TRY(const std::vector<std::int64_t> rows, run(transaction, statements));
-  return expect_one(rows[0]);
+  DIL_CHECK_OK(expect_one(rows[0]));
+  return forget_table(transaction, lake, table);
 }
 
 Status rename_table(pg::Transaction& transaction, const Lake& lake, const Slot& slot, TableId table,
