@@ -59,7 +59,8 @@ USES["app"] = list(USES)
 # Single headers that a module implements although the module above it owns them.
 PORTS = {"engine": {"catalog/data_engine.h"}}
 
-EXTRA_FOR_TESTS: dict[str, list[str]] = {}
+# The live tests of store have DuckDB as the other writer.
+EXTRA_FOR_TESTS: dict[str, list[str]] = {"store": ["engine"]}
 
 # Where a library's headers may be included (a prefix of the path between < and >).
 LIBRARIES = {
