@@ -169,6 +169,7 @@ Status Application::build(Prepared prepared) {
   catalog::Service::Config service;
   service.max_cached_tables = settings_.cache_max;
   service.default_format_version = settings_.default_format_version;
+  service.allows_bare_paths = settings_.allow_bare_paths;
   service.request_timeout = settings_.listen.request_timeout;
   catalog::DataEngine& data_engine = viewless_ ? *viewless_ : *duckdb_;
   service_ = std::make_unique<catalog::Service>(

@@ -117,6 +117,7 @@ struct Settings {
 
   std::size_t cache_max = 0;
   int default_format_version = 2;
+  bool allow_bare_paths = false;
   LogLevel log_level = LogLevel::kInfo;
   LogFormat log_format = LogFormat::kJson;
   AccessLog access_log = AccessLog::kDebug;

@@ -249,6 +249,7 @@ Result<Settings> make_settings(const SettingValues& values) {
   out.access_log = access == "OFF"    ? AccessLog::kOff
                    : access == "INFO" ? AccessLog::kInfo
                                       : AccessLog::kDebug;
+  out.allow_bare_paths = values.flag("DUCKICELAKE_ALLOW_BARE_PATHS");
   out.metrics_name_catalogs = values.flag("DUCKICELAKE_METRICS_CATALOG_LABELS");
   out.asks_for_authentication = values.flag("DUCKICELAKE_REQUIRE_AUTH") ||
                                 !values.secret("DUCKICELAKE_OAUTH_CLIENTS").empty() ||

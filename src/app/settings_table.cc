@@ -78,6 +78,7 @@ constexpr std::array kSpecs = {
 
     SettingSpec{"DUCKICELAKE_CACHE_MAX", kInteger, "1024", "tables whose metadata is kept in memory", kServer, 1, 10000000},
     SettingSpec{"DUCKICELAKE_DEFAULT_FORMAT_VERSION", kInteger, "2", "Iceberg format of tables that do not need another one", kServer, 2, 3},
+    SettingSpec{"DUCKICELAKE_ALLOW_BARE_PATHS", kSwitch, "0", "whether commits may name files by paths without a scheme, which are never opened (Iceberg's own catalog tests do)"},
     SettingSpec{"DUCKICELAKE_DUCKDB_LIBRARY", kText, "", "`libduckdb.so`; unset: beside the program, then where the build found it"},
     SettingSpec{"DUCKICELAKE_DUCKDB_EXTENSIONS", kText, "", "folder with DuckDB's extensions (holds `v1.5.5/`); unset: as above"},
     SettingSpec{"DUCKICELAKE_ENGINE_MEMORY_MB", kInteger, "512", "memory limit of the embedded DuckDB", kServer, 64, 1048576},

@@ -4,6 +4,7 @@
 
 #include "catalog/commit_table.h"
 #include "iceberg/snapshot_json.h"
+#include "store/inlined_table.h"
 #include "translate/commit_stats.h"
 
 namespace duckicelake::catalog {
@@ -213,6 +214,14 @@ Status TableWork::write_definition(pg::Transaction& transaction, const store::Sl
   if (comment_) DIL_CHECK_OK(store::set_table_comment(transaction, lake, table_id_, s, *comment_));
   if (is_new() || changes_columns_ || partitioning_) {
     DIL_CHECK_OK(store::insert_schema_version(transaction, lake, table_id_, slot));
+  }
+  if (changes_columns_ && !is_new()) {
+    std::vector<ducklake::ColumnRow> live;
+    for (const ducklake::ColumnRow& row : definition_.columns) {
+      if (!row.life.end) live.push_back(row);
+    }
+    DIL_CHECK_OK(store::add_inlined_table(transaction, lake, table_id_, slot,
+                                          columns_after(live, columns_)));
   }
   return {};
 }

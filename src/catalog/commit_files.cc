@@ -42,17 +42,17 @@ std::int64_t PreparedFiles::rows() const {
   return count;
 }
 
-Result<PreparedFiles> FilePreparer::prepare(const SnapshotDelta& delta, bool ends_everything) {
+Result<PreparedFiles> FilePreparer::prepare(const SnapshotDelta& delta, const Mode& mode) {
   new_positions_.clear();
   drops_old_.clear();
   PreparedFiles out;
-  out.ends_everything = ends_everything;
+  out.ends_everything = mode.ends_everything;
   DIL_CHECK_OK(read_new_positions(delta));
   DIL_CHECK_OK(load_targets(delta));
   DIL_CHECK_OK(take_removed(delta, out));
-  DIL_CHECK_OK(take_added(delta, out));
+  DIL_CHECK_OK(take_added(delta, mode.revives_files, out));
   DIL_CHECK_OK(write_deletes(out));
-  out.changes_rows = ends_everything || !out.added.empty() || !out.ended.empty() ||
+  out.changes_rows = mode.ends_everything || !out.added.empty() || !out.ended.empty() ||
                      !out.ended_own.empty() || !out.deletes.empty() || !out.inlined_ends.empty();
   return out;
 }
@@ -183,7 +183,8 @@ Status FilePreparer::end_inlined(const store::InlinedFile& file, Positions posit
   return {};
 }
 
-Status FilePreparer::take_added(const SnapshotDelta& delta, PreparedFiles& out) {
+Status FilePreparer::take_added(const SnapshotDelta& delta, bool revives_files,
+                                PreparedFiles& out) {
   std::vector<std::string> paths;
   for (const AddedDataFiles& item : delta.added) {
     out.manifests.push_back(&item);
@@ -200,7 +201,8 @@ Status FilePreparer::take_added(const SnapshotDelta& delta, PreparedFiles& out) 
     }
   }
   DIL_TRY(std::vector<std::string> used,
-          store::find_used_paths(world_.connection, world_.lake, world_.definition.table, paths));
+          store::find_used_paths(world_.connection, world_.lake, world_.definition.table, paths,
+                                 revives_files ? store::UsedBy::kLiveRows : store::UsedBy::kAnyRow));
   if (!used.empty()) {
     return invalid_argument("{} is, or was, part of a table already: a file can be added only once",
                             used.front());

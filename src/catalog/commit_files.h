@@ -75,14 +75,18 @@ class FilePreparer {
   // `delta` must outlive the result. kInvalidArgument: a removed file that is not live, an added
   // one whose path was used before, deletes of a file that is not part of the table; kUnsupported:
   // deletes that DuckLake cannot take back.
-  Result<PreparedFiles> prepare(const SnapshotDelta& delta, bool ends_everything);
+  struct Mode {
+    bool ends_everything = false;  // before anything is added
+    bool revives_files = false;    // files of a dropped table may come back
+  };
+  Result<PreparedFiles> prepare(const SnapshotDelta& delta, const Mode& mode);
 
  private:
   struct Target;  // a data file with the rows that are deleted in it
 
   Status load_targets(const SnapshotDelta& delta);
   Status take_removed(const SnapshotDelta& delta, PreparedFiles& out);
-  Status take_added(const SnapshotDelta& delta, PreparedFiles& out);
+  Status take_added(const SnapshotDelta& delta, bool revives_files, PreparedFiles& out);
   Status read_new_positions(const SnapshotDelta& delta);
   Status read_positions(const manifest::DataFile& file);
   Status write_deletes(PreparedFiles& out);

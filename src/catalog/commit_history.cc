@@ -6,6 +6,7 @@
 #include "catalog/commit_table.h"
 #include "catalog/random_name.h"
 #include "catalog/temp_object.h"
+#include "iceberg/snapshot_json.h"
 #include "puffin/deletion_vector.h"
 
 namespace duckicelake::catalog {
@@ -80,6 +81,39 @@ Result<Positions> load_positions(objstore::ObjectStore& objects, DataEngine& eng
 }
 
 }  // namespace
+
+Result<std::shared_ptr<const RegisteredFiles>> read_registered_files(
+    const CommitDeps& deps, const iceberg::TableMetadata& metadata) {
+  const auto current = std::find_if(
+      metadata.snapshots.begin(), metadata.snapshots.end(),
+      [&](const iceberg::Snapshot& s) { return s.snapshot_id == metadata.current_snapshot_id; });
+  if (current == metadata.snapshots.end()) return std::shared_ptr<const RegisteredFiles>();
+  auto out = std::make_shared<RegisteredFiles>();
+  out->snapshot_id = current->snapshot_id;
+  out->summary = current->summary;
+  const PathRules rules{{deps.lake.data_path}, deps.allows_bare_paths};
+  DIL_CHECK_OK(check_path(rules, current->manifest_list));
+  DIL_TRY(std::string key, deps.objects.key_of(current->manifest_list));
+  DIL_TRY(std::string bytes, deps.objects.get(key, kMaxListBytes));
+  DIL_TRY(std::vector<manifest::ManifestFile> list,
+          manifest::decode_manifest_list(bytes, kMaxManifests));
+  for (const manifest::ManifestFile& file : list) {
+    DIL_CHECK_OK(check_path(rules, file.manifest_path));
+  }
+  DIL_TRY(LiveSet live, load_live_set(deps.objects, list));
+  for (auto& [path, file] : live.data) {
+    DIL_CHECK_OK(check_path(rules, path));
+    DIL_TRY(Positions positions,
+            load_positions(deps.objects, deps.engine, path, live.deletes[path]));
+    if (!positions.empty()) out->delta.set_positions[path] = std::move(positions);
+    file.entry.status = manifest::EntryStatus::kAdded;
+    file.entry.snapshot_id.reset();
+    file.entry.sequence_number.reset();
+    file.entry.file_sequence_number.reset();
+    out->delta.added.push_back({file.header, {std::move(file.entry)}});
+  }
+  return std::shared_ptr<const RegisteredFiles>(std::move(out));
+}
 
 // A row of ducklake_data_file may not share its object with another one, ended or not: cleanup
 // would remove it under both. So a file of the past comes back as a copy.

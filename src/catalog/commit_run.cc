@@ -176,7 +176,8 @@ Status CommitRun::plan() {
     }
     target.work = std::make_unique<TableWork>(owner_.deps_, connection, std::move(view),
                                               std::move(place));
-    DIL_CHECK_OK(target.work->plan(target.commit->requirements, target.commit->updates));
+    DIL_CHECK_OK(target.work->plan(target.commit->requirements, target.commit->updates,
+                                   target.commit->registered.get()));
     objects.insert(objects.end(), target.work->objects().begin(), target.work->objects().end());
   }
   for (Status& status : owner_.backends_.objects.put_many(objects)) {

@@ -41,7 +41,8 @@ TableWork::TableWork(const CommitDeps& deps, pg::Connection& connection,
     : deps_(deps), connection_(connection), view_(std::move(view)), place_(std::move(place)) {}
 
 Status TableWork::plan(const std::vector<iceberg::Requirement>& requirements,
-                       const std::vector<iceberg::TableUpdate>& updates) {
+                       const std::vector<iceberg::TableUpdate>& updates,
+                       const RegisteredFiles* registered) {
   DIL_CHECK_OK(load());
   for (const iceberg::TableUpdate& update : updates) {
     const auto* added = std::get_if<iceberg::AddSnapshot>(&update);
@@ -68,11 +69,19 @@ Status TableWork::plan(const std::vector<iceberg::Requirement>& requirements,
     step.summary["operation"] = "delete";
     steps_.push_back(std::move(step));
   }
+  if (registered != nullptr) {
+    MainStep step;
+    step.summary = registered->summary;
+    step.shown_id = registered->snapshot_id;
+    step.revives_files = true;
+    step.delta = registered->delta;
+    steps_.push_back(std::move(step));
+  }
   world_.emplace(FileWorld{connection_, deps_.lake, definition_, places_, deps_.objects,
                            deps_.engine});
   preparer_.emplace(*world_);
   for (MainStep& step : steps_) {
-    DIL_TRY(step.files, preparer_->prepare(step.delta, step.ends_everything));
+    DIL_TRY(step.files, preparer_->prepare(step.delta, {step.ends_everything, step.revives_files}));
     for (const PreparedFiles::Deletes& item : step.files.deletes) {
       if (item.object) objects_.push_back(*item.object);
     }
@@ -420,6 +429,13 @@ Status TableWork::write_snapshots(pg::Transaction& transaction,
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     MainStep& step = steps_[i];
     const store::Slot& slot = slots[i];
+    if (step.revives_files) {
+      std::vector<std::string> paths;
+      for (const PreparedFiles::Added& item : step.files.added) {
+        paths.push_back(item.file->file_path);
+      }
+      DIL_CHECK_OK(store::revive_paths(transaction, deps_.lake, paths));
+    }
     DIL_CHECK_OK(write_files(transaction, deps_.lake, table_row_, step.files, rules, slot.snapshot,
                              slot.first_file_id, definition_.inlined_tables, own));
     using ducklake::ChangeKind;

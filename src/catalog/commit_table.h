@@ -35,6 +35,17 @@ struct CommitDeps {
   std::vector<std::string> extra_prefixes;  // places beside a table's own that its files may lie in
 };
 
+// The files that a registered table begins with.
+struct RegisteredFiles {
+  std::int64_t snapshot_id = 0;  // as the metadata calls it
+  std::map<std::string, std::string> summary;
+  SnapshotDelta delta;
+};
+// All that the newest snapshot of `metadata` shows; nullptr when it has none. kInvalidArgument when
+// its files cannot be read.
+Result<std::shared_ptr<const RegisteredFiles>> read_registered_files(
+    const CommitDeps& deps, const iceberg::TableMetadata& metadata);
+
 // A table that does not exist yet.
 struct NewTablePlace {
   SchemaId schema;
@@ -55,8 +66,10 @@ class TableWork {
 
   // Reads what is needed and works everything out; objects that the rows will name are in
   // `objects()` afterwards. kCommitFailed: a requirement does not hold.
+  // `registered`: files that the new table begins with, may be null; must outlive the work.
   Status plan(const std::vector<iceberg::Requirement>& requirements,
-              const std::vector<iceberg::TableUpdate>& updates);
+              const std::vector<iceberg::TableUpdate>& updates,
+              const RegisteredFiles* registered = nullptr);
 
   bool is_new() const { return place_.has_value(); }
   TableId table_id() const { return table_id_; }
@@ -84,6 +97,7 @@ class TableWork {
     std::optional<std::int64_t> moved_id;  // a published side snapshot that becomes this one
     std::optional<std::int64_t> shown_id;  // by which updates that follow call it
     bool starts_anew = false;              // has no parent
+    bool revives_files = false;            // that were part of a dropped table
     bool ends_everything = false;
     SnapshotDelta delta;
     PreparedFiles files;

@@ -8,6 +8,7 @@
 #include "catalog/namespaces.h"
 #include "catalog/projection.h"
 #include "catalog/table_cache.h"
+#include "catalog/table_commits.h"
 #include "catalog/table_names.h"
 #include "catalog/views.h"
 
@@ -55,7 +56,9 @@ struct Service::Impl {
                                                   {table, SnapshotsMode::kAll, std::nullopt});
                                },
                                [this](TableId table) { cache.erase(table); }}),
-        views(backends) {}
+        views(backends),
+        commits({config_in.default_format_version, config_in.allows_bare_paths}, backends,
+                projector, cache, latch) {}
 
   pg::Deadline deadline() const { return pg::deadline_after(config.request_timeout); }
 
@@ -178,6 +181,7 @@ struct Service::Impl {
   const Namespaces namespaces;
   const TableNames table_names;
   const Views views;
+  TableCommits commits;
 };
 
 Service::Service(Config config, store::Lake lake, pg::Pool& pool, objstore::ObjectStore& objects,
@@ -192,6 +196,7 @@ HeadProbe& Service::probe() { return impl_->probe; }
 const Namespaces& Service::namespaces() const { return impl_->namespaces; }
 const TableNames& Service::table_names() const { return impl_->table_names; }
 const Views& Service::views() const { return impl_->views; }
+TableCommits& Service::table_commits() { return impl_->commits; }
 
 Result<std::vector<Levels>> Service::list_namespaces(const Caller& caller,
                                                      const std::optional<Levels>& parent) {

@@ -61,6 +61,8 @@ struct ServiceCounters {
   double projection_seconds = 0;
 };
 
+class TableCommits;
+
 // The use cases of one catalog for readers. Thread-safe. Calls block (PostgreSQL, object store,
 // engine) unless said otherwise, so they belong on worker threads. Every call passes `authorize`
 // first.
@@ -74,6 +76,7 @@ class Service {
     AuthMode auth_mode = AuthMode::kOff;
     std::size_t max_cached_tables = 1024;
     int default_format_version = 2;
+    bool allows_bare_paths = false;  // see PathRules
     std::chrono::milliseconds request_timeout{60'000};
   };
   // All references must outlive the service.
@@ -90,6 +93,7 @@ class Service {
   const Namespaces& namespaces() const;
   const TableNames& table_names() const;
   const Views& views() const;
+  TableCommits& table_commits();
 
   // Direct children of `parent`, or the top level without one. The namespaces of several levels
   // whose upper levels are no schemas of their own appear as their first level. kNoSuchNamespace

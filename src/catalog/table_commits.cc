@@ -145,4 +145,62 @@ Result<iceberg::TableMetadata> TableCommits::stage(const WriteContext& context,
   return define(*lease, request, space);
 }
 
+Result<std::shared_ptr<const TableView>> TableCommits::register_table(
+    const WriteContext& context, const RegisterTableRequest& request) {
+  constexpr std::size_t kMaxMetadataBytes = std::size_t{256} << 20;
+  DIL_CHECK_OK(check_new_name("table", request.table.name));
+  const PathRules inside{{backends_.lake.data_path}, false};
+  DIL_CHECK_OK(check_path(inside, request.metadata_location));
+  TableCommit commit;
+  commit.table = request.table;
+  {
+    DIL_TRY(pg::Lease lease, backends_.pool.acquire(backends_.deadline()));
+    DIL_TRY(store::NamespaceRow space,
+            require_namespace(*lease, backends_.lake, request.table.levels));
+    ObjectRef object = object_of(space);
+    object.name = display_name(request.table);
+    DIL_CHECK_OK(backends_.check<Action::kCreateTable>(context.caller, std::move(object)));
+    DIL_TRY(std::optional<store::TableName> taken,
+            store::find_table(*lease, backends_.lake, space.schema_id, request.table.name));
+    if (taken && request.overwrites) {
+      return make_error(Code::kUnsupported,
+                        "registering over an existing table is not supported: drop it first");
+    }
+  }
+  DIL_TRY(std::string key, backends_.objects.key_of(request.metadata_location));
+  auto bytes = backends_.objects.get(key, kMaxMetadataBytes);
+  if (!bytes.has_value() && bytes.error().code() == Code::kNotFound) {
+    return invalid_argument("{} does not exist", request.metadata_location);
+  }
+  if (!bytes.has_value()) return std::move(bytes).error();
+  DIL_TRY(iceberg::TableMetadata metadata, iceberg::metadata_from_json(*bytes));
+  if (!check_path(inside, metadata.location).has_value()) {
+    return invalid_argument("location {} of {} does not lie inside the catalog", metadata.location,
+                            request.metadata_location);
+  }
+  DIL_TRY(commit.registered, read_registered_files(deps_, metadata));
+  std::vector<iceberg::TableUpdate>& updates = commit.updates;
+  updates.emplace_back(iceberg::AssignUuid{metadata.table_uuid});
+  updates.emplace_back(iceberg::UpgradeFormatVersion{metadata.format_version});
+  for (iceberg::Schema& schema : metadata.schemas) {
+    updates.emplace_back(iceberg::AddSchema{std::move(schema), std::nullopt});
+  }
+  updates.emplace_back(iceberg::SetCurrentSchema{metadata.current_schema_id});
+  for (iceberg::PartitionSpec& spec : metadata.partition_specs) {
+    updates.emplace_back(iceberg::AddPartitionSpec{std::move(spec)});
+  }
+  updates.emplace_back(iceberg::SetDefaultSpec{metadata.default_spec_id});
+  for (iceberg::SortOrder& order : metadata.sort_orders) {
+    updates.emplace_back(iceberg::AddSortOrder{std::move(order)});
+  }
+  updates.emplace_back(iceberg::SetDefaultSortOrder{metadata.default_sort_order_id});
+  for (const char* own : {"gc.enabled", "duckicelake.hidden-columns"}) {
+    metadata.properties.erase(own);
+  }
+  updates.emplace_back(iceberg::SetProperties{std::move(metadata.properties)});
+  commit.requirements.emplace_back(iceberg::AssertCreate{});
+  DIL_TRY(auto views, run(context, {std::move(commit)}, true));
+  return std::move(views.front());
+}
+
 }  // namespace duckicelake::catalog

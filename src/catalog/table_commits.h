@@ -24,11 +24,18 @@ struct TableCommit {
   TableRef table;
   std::vector<iceberg::Requirement> requirements;
   std::vector<iceberg::TableUpdate> updates;
+  std::shared_ptr<const RegisteredFiles> registered;  // of a table that is registered
 };
 
 struct CreateTableRequest {
   TableRef table;
   iceberg::NewTable definition;  // uuid and now_ms are left to the use case; location may be empty
+};
+
+struct RegisterTableRequest {
+  TableRef table;
+  std::string metadata_location;
+  bool overwrites = false;
 };
 
 struct CommitCounters {
@@ -75,6 +82,11 @@ class TableCommits {
                                                   CreateTableRequest request);
   // What `create` would make; nothing is written.
   Result<iceberg::TableMetadata> stage(const WriteContext& context, CreateTableRequest request);
+
+  // A table with the definition and the files of a metadata file inside the catalog; of its
+  // snapshots only the newest, as the table's first one. kUnsupported: overwriting a table.
+  Result<std::shared_ptr<const TableView>> register_table(const WriteContext& context,
+                                                          const RegisterTableRequest& request);
 
   const CommitCounters& counters() const { return counters_; }
 

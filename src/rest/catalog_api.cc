@@ -76,6 +76,36 @@ Result<catalog::PropertiesChange> ServiceCatalog::update_namespace(
   return service_.namespaces().update(context, levels, update);
 }
 
+Result<std::shared_ptr<const catalog::TableAnswer>> ServiceCatalog::create_table(
+    const catalog::WriteContext& context, catalog::CreateTableRequest request) {
+  DIL_TRY(const auto view, service_.table_commits().create(context, std::move(request)));
+  return view->answer(catalog::SnapshotsMode::kAll);
+}
+
+Result<std::string> ServiceCatalog::stage_table(const catalog::WriteContext& context,
+                                                catalog::CreateTableRequest request) {
+  DIL_TRY(const iceberg::TableMetadata metadata,
+          service_.table_commits().stage(context, std::move(request)));
+  return iceberg::metadata_to_json(metadata);
+}
+
+Result<std::shared_ptr<const catalog::TableAnswer>> ServiceCatalog::commit_table(
+    const catalog::WriteContext& context, catalog::TableCommit commit) {
+  DIL_TRY(const auto view, service_.table_commits().commit(context, commit));
+  return view->answer(catalog::SnapshotsMode::kAll);
+}
+
+Status ServiceCatalog::commit_transaction(const catalog::WriteContext& context,
+                                          std::vector<catalog::TableCommit> commits) {
+  return service_.table_commits().commit_all(context, std::move(commits));
+}
+
+Result<std::shared_ptr<const catalog::TableAnswer>> ServiceCatalog::register_table(
+    const catalog::WriteContext& context, catalog::RegisterTableRequest request) {
+  DIL_TRY(const auto view, service_.table_commits().register_table(context, std::move(request)));
+  return view->answer(catalog::SnapshotsMode::kAll);
+}
+
 Status ServiceCatalog::drop_table(const catalog::WriteContext& context,
                                   const catalog::TableRef& table, catalog::Purge purge) {
   return service_.table_names().drop(context, table, purge);

@@ -10,6 +10,7 @@
 
 #include "catalog/namespaces.h"
 #include "catalog/service.h"
+#include "catalog/table_commits.h"
 #include "catalog/table_names.h"
 #include "catalog/views.h"
 #include "catalog/write_context.h"
@@ -50,6 +51,17 @@ class CatalogApi {
   virtual Result<catalog::PropertiesChange> update_namespace(
       const catalog::WriteContext& context, const catalog::Levels& levels,
       const catalog::PropertiesUpdate& update) = 0;
+  virtual Result<std::shared_ptr<const catalog::TableAnswer>> create_table(
+      const catalog::WriteContext& context, catalog::CreateTableRequest request) = 0;
+  // The metadata (JSON) that create_table would make.
+  virtual Result<std::string> stage_table(const catalog::WriteContext& context,
+                                          catalog::CreateTableRequest request) = 0;
+  virtual Result<std::shared_ptr<const catalog::TableAnswer>> commit_table(
+      const catalog::WriteContext& context, catalog::TableCommit commit) = 0;
+  virtual Status commit_transaction(const catalog::WriteContext& context,
+                                    std::vector<catalog::TableCommit> commits) = 0;
+  virtual Result<std::shared_ptr<const catalog::TableAnswer>> register_table(
+      const catalog::WriteContext& context, catalog::RegisterTableRequest request) = 0;
   virtual Status drop_table(const catalog::WriteContext& context, const catalog::TableRef& table,
                             catalog::Purge purge) = 0;
   virtual Status rename_table(const catalog::WriteContext& context, const catalog::TableRef& from,
@@ -99,6 +111,16 @@ class ServiceCatalog final : public CatalogApi {
   Result<catalog::PropertiesChange> update_namespace(
       const catalog::WriteContext& context, const catalog::Levels& levels,
       const catalog::PropertiesUpdate& update) override;
+  Result<std::shared_ptr<const catalog::TableAnswer>> create_table(
+      const catalog::WriteContext& context, catalog::CreateTableRequest request) override;
+  Result<std::string> stage_table(const catalog::WriteContext& context,
+                                          catalog::CreateTableRequest request) override;
+  Result<std::shared_ptr<const catalog::TableAnswer>> commit_table(
+      const catalog::WriteContext& context, catalog::TableCommit commit) override;
+  Status commit_transaction(const catalog::WriteContext& context,
+                                    std::vector<catalog::TableCommit> commits) override;
+  Result<std::shared_ptr<const catalog::TableAnswer>> register_table(
+      const catalog::WriteContext& context, catalog::RegisterTableRequest request) override;
   Status drop_table(const catalog::WriteContext& context, const catalog::TableRef& table,
                     catalog::Purge purge) override;
   Status rename_table(const catalog::WriteContext& context, const catalog::TableRef& from,

@@ -78,6 +78,27 @@ std::string_view openapi_schemas() {
  "metadata-location":{"type":"string"},
  "metadata":{"$ref":"#/components/schemas/TableMetadata"},
  "config":{"$ref":"#/components/schemas/StringMap"}}},
+"CreateTableRequest":{"type":"object","required":["name","schema"],"properties":{
+ "name":{"type":"string"},"location":{"type":["string","null"]},
+ "schema":{"$ref":"#/components/schemas/Schema"},
+ "partition-spec":{"anyOf":[{"$ref":"#/components/schemas/PartitionSpec"},{"type":"null"}]},
+ "write-order":{"anyOf":[{"$ref":"#/components/schemas/SortOrder"},{"type":"null"}]},
+ "stage-create":{"type":["boolean","null"]},
+ "properties":{"$ref":"#/components/schemas/StringMap"}}},
+"TableRequirement":{"type":"object","required":["type"],"properties":{"type":{"type":"string"}},"additionalProperties":true},
+"TableUpdate":{"type":"object","required":["action"],"properties":{"action":{"type":"string"}},"additionalProperties":true},
+"CommitTableRequest":{"type":"object","required":["requirements","updates"],"properties":{
+ "identifier":{"$ref":"#/components/schemas/TableIdentifier"},
+ "requirements":{"type":"array","items":{"$ref":"#/components/schemas/TableRequirement"}},
+ "updates":{"type":"array","items":{"$ref":"#/components/schemas/TableUpdate"}}}},
+"CommitTableResponse":{"type":"object","required":["metadata-location","metadata"],"properties":{
+ "metadata-location":{"type":"string"},
+ "metadata":{"$ref":"#/components/schemas/TableMetadata"}}},
+"CommitTransactionRequest":{"type":"object","required":["table-changes"],"properties":{
+ "table-changes":{"type":"array","items":{"$ref":"#/components/schemas/CommitTableRequest"}}}},
+"RegisterTableRequest":{"type":"object","required":["name","metadata-location"],"properties":{
+ "name":{"type":"string"},"metadata-location":{"type":"string"},
+ "overwrite":{"type":"boolean","default":false}}},
 "Type":{"oneOf":[{"type":"string","examples":["long","decimal(9,2)"]},
  {"$ref":"#/components/schemas/StructType"},{"$ref":"#/components/schemas/ListType"},
  {"$ref":"#/components/schemas/MapType"}]},

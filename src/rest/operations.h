@@ -46,6 +46,11 @@ Answered commit_view(const Context& context, Call& call);
 Answered drop_view(const Context& context, Call& call);
 Answered rename_view(const Context& context, Call& call);
 
+Answered create_table(const Context& context, Call& call);
+Answered commit_table(const Context& context, Call& call);
+Answered commit_transaction(const Context& context, Call& call);
+Answered register_table(const Context& context, Call& call);
+
 Answered get_config(const Context& context, Call& call);
 Answered get_health(const Context& context, Call& call);
 Status prepare_readiness(const Context& context, Call& call);

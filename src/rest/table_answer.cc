@@ -107,6 +107,10 @@ net::Response TableAnswers::plain(const catalog::TableAnswer& answer, std::strin
   return response;
 }
 
+net::Response TableAnswers::respond_fresh(const catalog::TableAnswer& answer) const {
+  return plain(answer, tag(answer));
+}
+
 std::optional<net::Response> TableAnswers::respond(const net::Request& request,
                                                    const catalog::TableAnswer& answer) {
   const std::string name = tag(answer);

@@ -49,6 +49,10 @@ class TableAnswers {
   // Pre-condition: respond(request, answer) was nullopt.
   net::Response compress_and_respond(const catalog::TableAnswer& answer);
 
+  // The answer to a request that made or changed the table: 200, plain.
+  net::Response respond_fresh(const catalog::TableAnswer& answer) const;
+  const std::string& config_json() const { return settings_.config_json; }
+
   struct Counters {
     std::uint64_t hits = 0;
     std::uint64_t misses = 0;

@@ -124,6 +124,26 @@ class FakeCatalog final : public CatalogApi {
     out.missing = update.removals;
     return out;
   }
+  Result<std::shared_ptr<const catalog::TableAnswer>> create_table(
+      const catalog::WriteContext&, catalog::CreateTableRequest) override {
+    return Error(Code::kUnsupported, "the fake creates no tables");
+  }
+  Result<std::string> stage_table(const catalog::WriteContext&,
+                                  catalog::CreateTableRequest) override {
+    return Error(Code::kUnsupported, "the fake creates no tables");
+  }
+  Result<std::shared_ptr<const catalog::TableAnswer>> commit_table(const catalog::WriteContext&,
+                                                                   catalog::TableCommit) override {
+    return Error(Code::kUnsupported, "the fake commits nothing");
+  }
+  Status commit_transaction(const catalog::WriteContext&,
+                            std::vector<catalog::TableCommit>) override {
+    return Error(Code::kUnsupported, "the fake commits nothing");
+  }
+  Result<std::shared_ptr<const catalog::TableAnswer>> register_table(
+      const catalog::WriteContext&, catalog::RegisterTableRequest) override {
+    return Error(Code::kUnsupported, "the fake registers no tables");
+  }
   Status drop_table(const catalog::WriteContext& context, const catalog::TableRef& table,
                     catalog::Purge purge) override {
     return write(context, fmt::format("{} {}", purge == catalog::Purge::kYes ? "purge" : "drop",

@@ -23,7 +23,11 @@ constexpr Sql kFindLive =
 
 constexpr Sql kFindUsed =
     "SELECT path, coalesce(path_is_relative, true) FROM {schema}.ducklake_data_file "
-    "WHERE path = ANY($2) AND (NOT coalesce(path_is_relative, true) OR table_id = $1)";
+    "WHERE path = ANY($2) AND (NOT coalesce(path_is_relative, true) OR table_id = $1) "
+    "AND ($3 OR end_snapshot IS NULL)";
+constexpr Sql kRevive =
+    "INSERT INTO duckicelake.revived_path (metadata_schema, path) "
+    "SELECT $1, p FROM unnest($2::text[]) AS u(p) ON CONFLICT DO NOTHING";
 
 constexpr Sql kUnschedule =
     "DELETE FROM {schema}.ducklake_files_scheduled_for_deletion WHERE path = ANY($1)";
@@ -236,12 +240,14 @@ Result<std::vector<LiveFile>> find_live_files(pg::Connection& connection, const 
 
 Result<std::vector<std::string>> find_used_paths(pg::Connection& connection, const Lake& lake,
                                                  const ducklake::TableRow& table,
-                                                 std::span<const std::string> paths) {
+                                                 std::span<const std::string> paths,
+                                                 UsedBy used_by) {
   if (paths.empty()) return std::vector<std::string>();
   const std::unordered_set<std::string> wanted(paths.begin(), paths.end());
   DIL_TRY(pg::ResultSet rows,
           connection.exec(in_schema(lake, kFindUsed,
-                                    {table.table_id, Param::text_array(both_forms(table, paths))})));
+                                    {table.table_id, Param::text_array(both_forms(table, paths)),
+                                     used_by == UsedBy::kAnyRow})));
   std::vector<std::string> out;
   for (pg::Row row : rows) {
     RowReader in(row);
@@ -253,14 +259,18 @@ Result<std::vector<std::string>> find_used_paths(pg::Connection& connection, con
   return out;
 }
 
-Status unschedule_paths(pg::Transaction& transaction, const Lake& lake,
+Status revive_paths(pg::Transaction& transaction, const Lake& lake,
                         std::span<const std::string> paths) {
   if (paths.empty()) return {};
   std::vector<std::string> forms(paths.begin(), paths.end());
   for (const std::string& path : paths) {
     if (path.starts_with(lake.data_path)) forms.push_back(path.substr(lake.data_path.size()));
   }
-  return run(transaction, in_schema(lake, kUnschedule, {Param::text_array(forms)}));
+  // As DuckLake schedules them: below DATA_PATH relative, else absolute.
+  const std::array<Statement, 2> statements = {
+      in_schema(lake, kUnschedule, {Param::text_array(forms)}),
+      Statement{kRevive, {lake.metadata_schema.name(), Param::text_array(forms)}}};
+  return run_all(transaction, statements);
 }
 
 Status insert_data_files(pg::Transaction& transaction, const Lake& lake,

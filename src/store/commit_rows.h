@@ -34,12 +34,14 @@ Result<std::vector<LiveFile>> find_live_files(pg::Connection& connection, const 
                                               std::span<const std::string> paths);
 // Those of `paths` that a row of this table, live or ended, or a row with an absolute path of any
 // table names already. DuckLake's cleanup would remove an object that two rows share.
+enum class UsedBy : std::uint8_t { kAnyRow, kLiveRows };
 Result<std::vector<std::string>> find_used_paths(pg::Connection& connection, const Lake& lake,
                                                  const ducklake::TableRow& table,
-                                                 std::span<const std::string> paths);
-// The same objects are not to be removed by DuckLake's cleanup any more.
-Status unschedule_paths(pg::Transaction& transaction, const Lake& lake,
-                        std::span<const std::string> paths);
+                                                 std::span<const std::string> paths, UsedBy used_by);
+// Objects of a dropped table that are part of another one again: DuckLake's cleanup is not to
+// remove them, neither now nor when the dropped table's rows expire.
+Status revive_paths(pg::Transaction& transaction, const Lake& lake,
+                    std::span<const std::string> paths);
 
 struct NewDataFile {
   std::int64_t id = 0;

@@ -136,6 +136,11 @@ constexpr std::array kTriggers = {
             "CREATE TRIGGER duckicelake_retired AFTER DELETE ON {schema}.ducklake_data_file "
             "REFERENCING OLD TABLE AS retired FOR EACH STATEMENT "
             "EXECUTE FUNCTION duckicelake.note_retired()"},
+    Trigger{"duckicelake_revived", "keep files that a registered table took over",
+            "ducklake_files_scheduled_for_deletion",
+            "CREATE TRIGGER duckicelake_revived BEFORE INSERT ON "
+            "{schema}.ducklake_files_scheduled_for_deletion "
+            "FOR EACH ROW EXECUTE FUNCTION duckicelake.keep_revived()"},
     Trigger{"duckicelake_removed", "notice files that DuckLake's cleanup removed",
             "ducklake_files_scheduled_for_deletion",
             "CREATE TRIGGER duckicelake_removed AFTER DELETE ON "

@@ -212,6 +212,23 @@ CREATE TABLE duckicelake.committed_file (
   manifest_serial bigint NOT NULL,
   entry_index integer NOT NULL,
   PRIMARY KEY (catalog_id, table_id, data_file_id));
+
+-- Objects of dropped tables that are part of another one again, in the forms that DuckLake
+-- schedules.
+CREATE TABLE duckicelake.revived_path (
+  metadata_schema text NOT NULL,
+  path text NOT NULL,
+  PRIMARY KEY (metadata_schema, path));
+
+CREATE FUNCTION duckicelake.keep_revived() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog AS $$
+BEGIN
+  IF EXISTS (SELECT FROM duckicelake.revived_path r
+             WHERE r.metadata_schema = TG_TABLE_SCHEMA AND r.path = NEW.path) THEN
+    RETURN NULL;
+  END IF;
+  RETURN NEW;
+END $$;
 )sql";
 
 }  // namespace
