@@ -255,7 +255,7 @@ std::int64_t SnapshotDelta::added_rows() const {
 
 Status check_path(const PathRules& rules, const std::string& path) {
   const bool has_scheme = path.find("://") != std::string::npos;
-  if (!has_scheme && rules.allows_bare_paths && path.starts_with('/')) return {};
+  if (!has_scheme && rules.allows_bare_paths && !path.empty()) return {};
   const bool is_plain = path.find("/../") == std::string::npos &&
                         path.find("/./") == std::string::npos && !path.ends_with('/') &&
                         path.find('\0') == std::string::npos;

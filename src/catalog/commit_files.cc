@@ -193,7 +193,8 @@ Status FilePreparer::take_added(const SnapshotDelta& delta, bool revives_files,
       if (!own_.emplace(file.file_path, &file).second) {
         return invalid_argument("{} is added twice", file.file_path);
       }
-      paths.push_back(file.file_path);
+      // Paths without a scheme name no object, so none can be removed under another table either.
+      if (file.file_path.find("://") != std::string::npos) paths.push_back(file.file_path);
       const auto kept = delta.kept_row_ids.find(file.file_path);
       out.added.push_back({&file, item.header.spec.spec_id,
                            kept == delta.kept_row_ids.end() ? std::nullopt

@@ -10,6 +10,17 @@ namespace duckicelake::catalog {
 namespace {
 
 constexpr std::size_t kMaxMetadataLog = 100;
+constexpr const char* kMetadataLogProperty = "write.metadata.previous-versions-max";
+
+std::size_t metadata_log_length(const std::map<std::string, std::string>& properties) {
+  const auto it = properties.find(kMetadataLogProperty);
+  if (it == properties.end()) return kMaxMetadataLog;
+  const std::string& text = it->second;
+  std::size_t length = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), length);
+  const bool is_number = error == std::errc() && end == text.data() + text.size();
+  return is_number ? std::clamp<std::size_t>(length, 1, kMaxMetadataLog) : kMaxMetadataLog;
+}
 constexpr int kMaxVersionTries = 20;
 constexpr std::size_t kMaxManifestListBytes = std::size_t{64} << 20;
 constexpr std::size_t kMaxManifests = 200'000;
@@ -45,7 +56,8 @@ Status ProjectionRun::publish() {
   if (!state_.snapshots.empty()) now_ms = std::max(now_ms, state_.snapshots.back().timestamp_ms);
   if (!state_.stored.metadata_location.empty()) {
     document.metadata_log.push_back({document.last_updated_ms, state_.stored.metadata_location});
-    if (document.metadata_log.size() > kMaxMetadataLog) {
+    const std::size_t length = metadata_log_length(document.properties);
+    while (document.metadata_log.size() > length) {
       document.metadata_log.erase(document.metadata_log.begin());
     }
   }
