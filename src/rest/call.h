@@ -38,6 +38,10 @@ struct Call {
   RouteId route = kNoRoute;
   catalog::Caller caller;
 
+  // The type of a kInvalidArgument from here on, where Iceberg's Java clients are to throw another
+  // exception than BadRequestException; empty: that one.
+  std::string_view invalid_type;
+
   catalog::Levels levels;  // {namespace}
   std::string name;        // {table}, {view} or {function}
   net::QueryPairs query;

@@ -40,8 +40,10 @@ ErrorKind error_kind(Code code) {
   return {500, "InternalServerError"};
 }
 
-net::Response error_response(const Error& error, std::string_view request_id) {
-  const ErrorKind kind = error_kind(error.code());
+net::Response error_response(const Error& error, std::string_view request_id,
+                             std::string_view invalid_type) {
+  ErrorKind kind = error_kind(error.code());
+  if (error.code() == Code::kInvalidArgument && !invalid_type.empty()) kind.type = invalid_type;
   std::string message = error.message();
   if (kind.status == 500) {
     if (message.empty()) message = "internal error";

@@ -200,7 +200,7 @@ struct RestHandler::Impl {
   }
 
   void fail(Call& call, const Error& error) noexcept {
-    send(call, error_response(error, call.request.request_id), &error);
+    send(call, error_response(error, call.request.request_id, call.invalid_type), &error);
   }
 
   void send(Call& call, net::Response response, const Error* error) noexcept {

@@ -12,6 +12,9 @@
 namespace duckicelake::rest {
 namespace {
 
+// A view that is well written but makes no sense, such as two queries of one dialect.
+constexpr std::string_view kIllegalArgument = "IllegalArgumentException";
+
 catalog::TableRef reference(const Call& call) { return {call.levels, call.name}; }
 
 void write_strings(json::Writer& json, std::string_view name,
@@ -124,6 +127,7 @@ Answered create_view(const Context& context, Call& call) {
   DIL_TRY(const catalog::WriteContext write, write_context(call));
   DIL_TRY(const catalog::CreateViewRequest request,
           read_create_view(call.request.body, call.levels));
+  call.invalid_type = kIllegalArgument;
   DIL_TRY(const catalog::ViewAnswer view, context.deps.catalog.create_view(write, request));
   return view_answer(view);
 }
@@ -132,6 +136,7 @@ Answered register_view(const Context& context, Call& call) {
   DIL_TRY(const catalog::WriteContext write, write_context(call));
   DIL_TRY(const catalog::RegisterViewRequest request,
           read_register_view(call.request.body, call.levels));
+  call.invalid_type = kIllegalArgument;
   DIL_TRY(const catalog::ViewAnswer view, context.deps.catalog.register_view(write, request));
   return view_answer(view);
 }
@@ -140,6 +145,7 @@ Answered commit_view(const Context& context, Call& call) {
   DIL_TRY(const catalog::WriteContext write, write_context(call));
   DIL_TRY(const catalog::CommitViewRequest request,
           read_commit_view(call.request.body, reference(call)));
+  call.invalid_type = kIllegalArgument;
   DIL_TRY(const catalog::ViewAnswer view, context.deps.catalog.commit_view(write, request));
   return view_answer(view);
 }

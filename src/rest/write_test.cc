@@ -133,6 +133,16 @@ TEST(Writes, A22SaysWhenToTryAgain) {
   EXPECT_FALSE(header_of(response, "retry-after").empty());
 }
 
+TEST(Writes, TellsJavaOfViewsThatMakeNoSense) {
+  Bench bench;
+  bench.catalog.failure = Error(Code::kInvalidArgument, "two queries of one dialect");
+  const std::string path = std::string(kSpace) + "/views/seen";
+  const net::Response response = bench.post(path, R"({"updates":[]})");
+  EXPECT_EQ(response.status, 400);
+  EXPECT_EQ(type_of(response), "IllegalArgumentException");
+  EXPECT_EQ(type_of(bench.post(path, "{")), "BadRequestException");
+}
+
 // Each body with one member left out or of another type.
 TEST(Writes, RefusesBodiesThatDoNotFit) {
   Bench bench;
