@@ -27,6 +27,8 @@ struct SnapshotDelta {
   std::vector<manifest::DataFile> removed;        // data files
   std::vector<AddedDataFiles> added_deletes;      // delete files, likewise
   std::vector<manifest::DataFile> removed_deletes;
+  // Rows that equality deletes take out of data files; by path, ascending positions.
+  std::map<std::string, std::vector<std::int64_t>> equal_positions;
   // Data files whose deleted rows are set, whatever they were: by path, ascending positions.
   std::map<std::string, std::vector<std::int64_t>> set_positions;
   // Of added files: the row id that their rows had before, by path.

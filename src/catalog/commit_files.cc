@@ -65,6 +65,10 @@ Status FilePreparer::read_new_positions(const SnapshotDelta& delta) {
     drops_old_[path] = true;
     new_positions_[path] = positions;
   }
+  for (const auto& [path, positions] : delta.equal_positions) {
+    Positions& all = new_positions_[path];
+    all.insert(all.end(), positions.begin(), positions.end());
+  }
   for (const AddedDataFiles& item : delta.added_deletes) {
     for (const manifest::ManifestEntry& entry : item.entries) {
       DIL_CHECK_OK(read_positions(entry.data_file));
@@ -78,7 +82,7 @@ Status FilePreparer::read_new_positions(const SnapshotDelta& delta) {
 }
 
 Status FilePreparer::read_positions(const manifest::DataFile& file) {
-  if (file.content == manifest::Content::kEqualityDeletes) return {};  // see equality_deletes
+  if (file.content == manifest::Content::kEqualityDeletes) return {};  // see commit_equality.cc
   if (file.file_format != "PUFFIN") {
     auto read = world_.engine.read_client_position_deletes(file.file_path);
     if (!read.has_value()) {

@@ -80,6 +80,7 @@ Status TableWork::plan(const std::vector<iceberg::Requirement>& requirements,
   world_.emplace(FileWorld{connection_, deps_.lake, definition_, places_, deps_.objects,
                            deps_.engine});
   preparer_.emplace(*world_);
+  DIL_CHECK_OK(resolve_equality_deletes());
   for (MainStep& step : steps_) {
     DIL_TRY(step.files, preparer_->prepare(step.delta, {step.ends_everything, step.revives_files}));
     for (const PreparedFiles::Deletes& item : step.files.deletes) {
@@ -138,6 +139,16 @@ Status TableWork::apply(const iceberg::TableUpdate& update) {
   if (const auto* u = std::get_if<iceberg::RemoveSnapshotRef>(&update)) return remove_ref(u->name);
   if (const auto* u = std::get_if<iceberg::RemoveSnapshots>(&update)) {
     return remove_snapshots(u->snapshot_ids);
+  }
+  if (const auto* u = std::get_if<iceberg::RemovePartitionSpecs>(&update); u != nullptr && view_) {
+    for (const translate::HeadManifest& item : view_->state().head.manifests) {
+      const bool is_named = std::find(u->spec_ids.begin(), u->spec_ids.end(),
+                                      item.file.partition_spec_id) != u->spec_ids.end();
+      if (is_named && item.live_files() > 0) {
+        return invalid_argument("partition spec {} is used by files of the current snapshot",
+                                item.file.partition_spec_id);
+      }
+    }
   }
   return iceberg::apply_definition_update(metadata_, update, apply_state_);
 }

@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "catalog/commit_delta.h"
 #include "catalog/commit_files.h"
+#include "catalog/live_set.h"
 #include "catalog/table_view.h"
 #include "ducklake/changes.h"
 #include "iceberg/requirement.h"
@@ -136,6 +137,10 @@ class TableWork {
   Status fast_forward(std::vector<const SnapshotRecord*> chain);
   Status restore_file(const manifest::ManifestEntry& entry, const manifest::ManifestHeader& header,
                       std::vector<std::int64_t> positions, SnapshotDelta& delta);
+
+  // commit_equality.cc: equality deletes become positions, which is all that DuckLake has.
+  Status resolve_equality_deletes();
+  Status match_equality_deletes(MainStep& step, const LiveSet& live);
 
   // commit_definition.cc
   Status plan_definition();

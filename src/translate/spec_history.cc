@@ -62,8 +62,8 @@ bool hashes_alike(std::span<const ducklake::ColumnRow> columns, FieldId id, Snap
 class Extender {
  public:
   Extender(SpecHistory known, const iceberg::Schema& schema,
-           std::span<const ducklake::ColumnRow> columns)
-      : out_(std::move(known)), schema_(schema), columns_(columns) {
+           std::span<const ducklake::ColumnRow> columns, SnapshotId seen)
+      : out_(std::move(known)), schema_(schema), columns_(columns), seen_(seen) {
     if (out_.specs.empty()) out_.specs.push_back({});
     out_.bindings.clear();
     const auto plain = std::find_if(out_.specs.begin(), out_.specs.end(),
@@ -81,6 +81,8 @@ class Extender {
     SpecBinding binding;
     binding.partition_id = info.partition_id;
     std::vector<PartitionField> fields;
+    const bool is_old = info.life.begin <= seen_;
+    const std::int32_t last_partition_id = out_.last_partition_id;
     for (const ducklake::PartitionColumn& column : info.columns) {
       const std::optional<Transform> transform = parse_transform(column.transform);
       if (!transform) continue;
@@ -97,6 +99,11 @@ class Extender {
       if (is_twice) continue;
       fields.push_back(field_for(column.column_id, *transform, fields));
       binding.columns.push_back(column);
+    }
+    if (is_old && !fields.empty() && !is_known(fields)) {
+      out_.last_partition_id = last_partition_id;
+      fields.clear();
+      binding.columns.clear();
     }
     binding.spec_id = fields.empty() ? out_.unpartitioned_id : spec_for(std::move(fields));
     out_.bindings.push_back(std::move(binding));
@@ -118,6 +125,11 @@ class Extender {
     return field;
   }
 
+  bool is_known(const std::vector<PartitionField>& fields) const {
+    return std::any_of(out_.specs.begin(), out_.specs.end(),
+                       [&](const PartitionSpec& spec) { return spec.fields == fields; });
+  }
+
   std::int32_t spec_for(std::vector<PartitionField> fields) {
     std::int32_t next = 0;
     for (const PartitionSpec& spec : out_.specs) {
@@ -131,6 +143,7 @@ class Extender {
   SpecHistory out_;
   const iceberg::Schema& schema_;
   std::span<const ducklake::ColumnRow> columns_;
+  const SnapshotId seen_;
 };
 
 // A plain column name, quoted or not; nothing else is an Iceberg sort field.
@@ -185,8 +198,9 @@ bool hashes_like_iceberg(std::string_view ducklake_type) {
 Result<SpecHistory> extend_spec_history(SpecHistory known,
                                         std::span<const ducklake::PartitionInfo> infos,
                                         const iceberg::Schema& schema,
-                                        std::span<const ducklake::ColumnRow> columns) {
-  return Extender(std::move(known), schema, columns).run(infos);
+                                        std::span<const ducklake::ColumnRow> columns,
+                                        SnapshotId seen) {
+  return Extender(std::move(known), schema, columns, seen).run(infos);
 }
 
 Result<SortHistory> extend_sort_history(SortHistory known,

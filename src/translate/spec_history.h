@@ -47,10 +47,13 @@ struct SpecHistory {
 // define for the type, and sources that are hidden or lie below a list or map. Names: identity =
 // the column's name, else <col>_<transform>, made unique. `ducklake_types` gives the DuckLake type
 // of each column id (needed for the bucket rule).
+// Partitionings that began up to `seen` and have no spec among the known ones stood for a spec that
+// was removed since: they get none again.
 Result<SpecHistory> extend_spec_history(SpecHistory known,
                                         std::span<const ducklake::PartitionInfo> infos,
                                         const iceberg::Schema& schema,
-                                        std::span<const ducklake::ColumnRow> columns);
+                                        std::span<const ducklake::ColumnRow> columns,
+                                        SnapshotId seen = SnapshotId(-1));
 
 // Sort orders likewise: order 0 unsorted, then one for each distinct sort; an expression that is
 // not a plain column name makes that sort unsorted. Returns the orders and the id of the one live
