@@ -342,7 +342,7 @@ SUITES = {
     "live": Suite(suite_live, 300, "C++ tests against PostgreSQL and the object store", "build"),
     "integration": Suite(suite_integration, 1800,
                          "integration tests: PostgreSQL, object store, real clients", "build"),
-    "kit": Suite(suite_kit, 1800, "Iceberg's own catalog tests", "build", by_default=False),
+    "kit": Suite(suite_kit, 1800, "Iceberg's own catalog tests", "build"),
     "asan": Suite(suite_asan, 1500, "the same C++ tests under address and undefined-behaviour sanitizers"),
     "gcc": Suite(lambda run: build(run, "gcc"), 1500, "second compile with g++"),
     "fuzz": Suite(suite_fuzz, 1500, "parsers under libFuzzer, bounded"),

@@ -70,6 +70,19 @@ void write_catalog(MetricsText& out, const ServerReading& reading) {
   out.sample(service.projection_seconds, {label});
   out.counter("duckicelake_projection_rows_total", "PostgreSQL rows that projections read",
               service.rows_read, {label});
+  out.family("duckicelake_commit_total", "counter", "Commits of tables, by how they ended");
+  const auto commits = [&](std::string_view outcome, std::uint64_t count) {
+    out.sample(count, {{"outcome", outcome}, label});
+  };
+  commits("ok", service.commits_ok);
+  commits("repeated", service.commits_repeated);
+  commits("conflict", service.commits_conflict);
+  commits("refused", service.commits_refused);
+  commits("unknown", service.commits_unknown);
+  commits("failed", service.commits_failed);
+  out.counter("duckicelake_commit_retries_total",
+              "Rounds of commits that were made again because others wrote meanwhile",
+              service.commit_retries, {label});
   out.family("duckicelake_files_written_total", "counter", "Objects that projections wrote");
   const auto written = [&](std::string_view kind, std::uint64_t count) {
     out.sample(count, {{"kind", kind}, label});

@@ -285,6 +285,14 @@ ServiceCounters Service::counters() const {
   out.inlined_files_written = p.inlined_files;
   out.rows_read = p.rows_read;
   out.projection_seconds = static_cast<double>(p.microseconds.load()) / 1e6;
+  const CommitCounters& c = impl_->commits.counters();
+  out.commits_ok = c.committed;
+  out.commits_repeated = c.repeated;
+  out.commits_conflict = c.conflicts;
+  out.commits_refused = c.refused;
+  out.commits_unknown = c.unknown;
+  out.commits_failed = c.failed;
+  out.commit_retries = c.retries;
   return out;
 }
 

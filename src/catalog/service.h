@@ -59,6 +59,14 @@ struct ServiceCounters {
   std::uint64_t inlined_files_written = 0;
   std::uint64_t rows_read = 0;  // PostgreSQL rows of projections
   double projection_seconds = 0;
+
+  std::uint64_t commits_ok = 0;
+  std::uint64_t commits_repeated = 0;   // answered with the outcome of an earlier request
+  std::uint64_t commits_conflict = 0;   // 409
+  std::uint64_t commits_refused = 0;    // other 4xx
+  std::uint64_t commits_unknown = 0;    // CommitStateUnknown
+  std::uint64_t commits_failed = 0;     // 5xx
+  std::uint64_t commit_retries = 0;     // rounds made again beside DuckDB's writers
 };
 
 class TableCommits;

@@ -11,6 +11,7 @@
 #include "net/io_thread_internal.h"
 #include "net/response_head.h"
 #include "net/session_internal.h"
+#include "net/socket_watch_internal.h"
 
 namespace duckicelake::net {
 namespace {
@@ -21,6 +22,8 @@ using namespace std::chrono_literals;
 constexpr std::size_t kMaxRefusing = 64;
 constexpr int kListenBacklog = 4096;
 constexpr auto kDrainTick = 20ms;
+
+thread_local IoThread* current_thread = nullptr;
 
 // Deadlines are checked a few times within the shortest timeout: exact enough, and one timer per
 // thread instead of one per operation.
@@ -55,7 +58,12 @@ IoThread::IoThread(SharedState& shared, Counters& counters, std::size_t index)
       index, [this] { asio::post(io_, [mailbox = mailbox_.get()] { mailbox->run_pending(); }); });
 }
 
-IoThread::~IoThread() { mailbox_->close(); }
+IoThread::~IoThread() {
+  mailbox_->close();
+  while (watches_ != nullptr) watches_->end();
+}
+
+IoThread* IoThread::current() { return current_thread; }
 
 Result<std::uint16_t> IoThread::listen(const Tcp::endpoint& endpoint, PortSharing sharing) {
   error_code ec;
@@ -80,6 +88,7 @@ Result<std::uint16_t> IoThread::listen(const Tcp::endpoint& endpoint, PortSharin
 
 void IoThread::run() {
   mailbox_->bind_to_current_thread();
+  current_thread = this;
   asio::co_spawn(io_, accept_loop(), asio::detached);
   asio::co_spawn(io_, deadline_loop(), asio::detached);
   io_.run();
@@ -126,10 +135,19 @@ Awaitable<void> IoThread::deadline_loop() {
   for (;;) {
     tick_.expires_after(tick_interval_);
     co_await tick_.async_wait(kUseTuple);
-    auto now = Clock::now();
-    for (Session* session = sessions_; session != nullptr; session = session->next) {
-      session->check_deadline(now);
-    }
+    check_deadlines();
+  }
+}
+
+void IoThread::check_deadlines() {
+  const auto now = Clock::now();
+  for (Session* session = sessions_; session != nullptr; session = session->next) {
+    session->check_deadline(now);
+  }
+  // Listeners destroy watches and make new ones.
+  for (WatchedSocket* watch = watches_; watch != nullptr; watch = next_to_check_) {
+    next_to_check_ = watch->next;
+    watch->check_deadline(now);
   }
 }
 
@@ -178,6 +196,18 @@ void IoThread::add_session(Session& session) {
 void IoThread::remove_session(Session& session) {
   if (session.next != nullptr) session.next->previous = session.previous;
   (session.previous != nullptr ? session.previous->next : sessions_) = session.next;
+}
+
+void IoThread::add_watch(WatchedSocket& watch) {
+  watch.next = watches_;
+  if (watches_ != nullptr) watches_->previous = &watch;
+  watches_ = &watch;
+}
+
+void IoThread::remove_watch(WatchedSocket& watch) {
+  if (next_to_check_ == &watch) next_to_check_ = watch.next;
+  if (watch.next != nullptr) watch.next->previous = watch.previous;
+  (watch.previous != nullptr ? watch.previous->next : watches_) = watch.next;
 }
 
 }  // namespace duckicelake::net

@@ -73,6 +73,7 @@ struct SharedState {
 };
 
 class Session;
+class WatchedSocket;
 
 // One thread's event loop: listening socket, connections, deadlines, date.
 class IoThread {
@@ -102,12 +103,18 @@ class IoThread {
 
   void add_session(Session& session);
   void remove_session(Session& session);
+  void add_watch(WatchedSocket& watch);
+  void remove_watch(WatchedSocket& watch);
+
+  // Of the calling thread; nullptr when it is no I/O thread.
+  static IoThread* current();
 
  private:
   Awaitable<void> accept_loop();
   Awaitable<void> deadline_loop();
   void admit(Socket socket);
   void accept_backlog();
+  void check_deadlines();
 
   SharedState& shared_;
   Counters& counters_;
@@ -115,7 +122,9 @@ class IoThread {
   std::string date_;
   std::uint64_t next_request_ = 0;
   Clock::duration tick_interval_;
-  Session* sessions_ = nullptr;  // intrusive list
+  Session* sessions_ = nullptr;  // intrusive lists
+  WatchedSocket* watches_ = nullptr;
+  WatchedSocket* next_to_check_ = nullptr;  // while check_deadlines runs
   std::shared_ptr<Mailbox> mailbox_;
   // Behind what sessions use in their destructors: it destroys the sessions that are left.
   asio::io_context io_;

@@ -9,10 +9,11 @@
 
 namespace duckicelake::pg {
 
-// libpq's arrays for the parameters of one statement; it points into the statement.
+// libpq's arrays for the parameters of one statement; it points into them.
 struct BoundParams {
-  explicit BoundParams(const Statement& statement) {
-    for (const Param& param : statement.params) {
+  explicit BoundParams(const Statement& statement) : BoundParams(statement.params) {}
+  explicit BoundParams(const std::vector<Param>& params) {
+    for (const Param& param : params) {
       types.push_back(param.type_oid());
       values.push_back(param.bytes() ? param.bytes()->c_str() : nullptr);
       lengths.push_back(param.bytes() ? static_cast<int>(param.bytes()->size()) : 0);

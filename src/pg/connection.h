@@ -105,6 +105,7 @@ class Connection {
   std::size_t cached_statements() const;
 
  private:
+  friend class AsyncConnection;
   friend class Transaction;
   friend class CopyIn;
   struct Deleter {

@@ -101,6 +101,15 @@ Result<Lease> Pool::open(Deadline deadline) {
                std::chrono::steady_clock::now());
 }
 
+Result<AsyncConnection> Pool::open_async(std::span<const Statement> statements,
+                                         Deadline deadline) {
+  Result<AsyncConnection> connection =
+      AsyncConnection::connect(config_, statements, deadline, &cost_);
+  const std::lock_guard lock(mutex_);
+  ++(connection ? counters_.connects : counters_.connect_failures);
+  return connection;
+}
+
 bool Pool::is_healthy(Idle& idle, Deadline deadline) {
   if (!idle.connection->is_alive()) return false;
   if (std::chrono::steady_clock::now() - idle.since < config_.idle_check_after) return true;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "pg/async_connection.h"
 #include "pg/connection.h"
 
 namespace duckicelake::pg {
@@ -70,6 +71,9 @@ class Pool {
   // until `deadline` or for the configured acquire timeout. kUnavailable: none came free, or the
   // server cannot be reached.
   Result<Lease> acquire(Deadline deadline);
+  // A session for an event loop, to the same database and counted in the same cost, but not one of
+  // the pool: it waits for no free place and takes none. The pool must outlive it.
+  Result<AsyncConnection> open_async(std::span<const Statement> statements, Deadline deadline);
   // Opens connections up to `pool_min`.
   Status warm_up(Deadline deadline);
   // Closes what is idle.

@@ -293,12 +293,14 @@ Result<Lake> open_lake(pg::Connection& connection, std::string catalog_id, pg::S
   return lake;
 }
 
-Result<LakeHead> load_head(pg::Connection& connection, const Lake& lake) {
-  DIL_TRY(pg::ResultSet rows,
-          connection.exec(Statement{pg::sql_for_schema(lake.metadata_schema, kHead),
-                                    {lake.metadata_schema.name()},
-                                    pg::Prepare::kCached,
-                                    "load head"}));
+pg::Statement head_statement(const Lake& lake) {
+  return {pg::sql_for_schema(lake.metadata_schema, kHead),
+          {lake.metadata_schema.name()},
+          pg::Prepare::kCached,
+          "load head"};
+}
+
+Result<LakeHead> read_head(const pg::ResultSet& rows) {
   DIL_TRY(pg::Row row, rows.only_row());
   LakeHead head;
   DIL_TRY(std::int64_t snapshot, row.int64(0));
@@ -307,13 +309,19 @@ Result<LakeHead> load_head(pg::Connection& connection, const Lake& lake) {
   return head;
 }
 
-Result<std::vector<ChangesRow>> load_changes(pg::Connection& connection, const Lake& lake,
-                                             SnapshotId after, std::int64_t limit) {
-  DIL_TRY(pg::ResultSet rows,
-          connection.exec(Statement{pg::sql_for_schema(lake.metadata_schema, kChanges),
-                                    {after, limit},
-                                    pg::Prepare::kCached,
-                                    "load changes"}));
+Result<LakeHead> load_head(pg::Connection& connection, const Lake& lake) {
+  DIL_TRY(const pg::ResultSet rows, connection.exec(head_statement(lake)));
+  return read_head(rows);
+}
+
+pg::Statement changes_statement(const Lake& lake, SnapshotId after, std::int64_t limit) {
+  return {pg::sql_for_schema(lake.metadata_schema, kChanges),
+          {after, limit},
+          pg::Prepare::kCached,
+          "load changes"};
+}
+
+Result<std::vector<ChangesRow>> read_changes(const pg::ResultSet& rows) {
   std::vector<ChangesRow> out;
   out.reserve(rows.size());
   for (pg::Row row : rows) {
@@ -325,6 +333,12 @@ Result<std::vector<ChangesRow>> load_changes(pg::Connection& connection, const L
     out.push_back(std::move(change));
   }
   return out;
+}
+
+Result<std::vector<ChangesRow>> load_changes(pg::Connection& connection, const Lake& lake,
+                                             SnapshotId after, std::int64_t limit) {
+  DIL_TRY(const pg::ResultSet rows, connection.exec(changes_statement(lake, after, limit)));
+  return read_changes(rows);
 }
 
 Result<std::optional<TableDefinition>> load_table_definition(pg::Connection& connection,

@@ -38,6 +38,8 @@ struct LakeHead {
 };
 
 // One round trip, index lookups only.
+pg::Statement head_statement(const Lake& lake);
+Result<LakeHead> read_head(const pg::ResultSet& rows);
 Result<LakeHead> load_head(pg::Connection& connection, const Lake& lake);
 
 struct ChangesRow {
@@ -45,6 +47,8 @@ struct ChangesRow {
   std::string changes_made;
 };
 // The changes of the snapshots after `after`, ascending, at most `limit`.
+pg::Statement changes_statement(const Lake& lake, SnapshotId after, std::int64_t limit);
+Result<std::vector<ChangesRow>> read_changes(const pg::ResultSet& rows);
 Result<std::vector<ChangesRow>> load_changes(pg::Connection& connection, const Lake& lake,
                                              SnapshotId after, std::int64_t limit);
 
