@@ -9,8 +9,9 @@ A module may include its own headers and those of the modules that its row of US
 what those use in turn. Heavy or dangerous libraries are fenced in by LIBRARIES. What differs from
 a plain layering, on purpose:
 
-- `catalog`, the use cases, stands on the adapters `store` (with `pg`) and `objstore` themselves:
-  each has one implementation, and a port that hides one implementation is a room too many.
+- `catalog`, the use cases, stands on the adapters `store` (with `pg`), `objstore` and `net` (for
+  the head probe, which lives on an I/O thread) themselves: each has one implementation, and a port
+  that hides one implementation is a room too many.
 - `engine` is reached by a port, because it loads DuckDB on first need and tests replace it: the
   header of PORTS is all that it sees of `catalog`.
 - `catalog` may use every pure module. Tests follow the same rows, plus EXTRA_FOR_TESTS.
@@ -51,7 +52,7 @@ USES = PURE | {
     "objstore": ["base", "sign"],
     "engine": ["base"],
     "net": ["base"],
-    "catalog": [*PURE, "pg", "store", "objstore"],
+    "catalog": [*PURE, "pg", "store", "objstore", "net"],
     "rest": ["catalog", "net"],
 }
 USES["app"] = list(USES)

@@ -101,8 +101,7 @@ Result<Lease> Pool::open(Deadline deadline) {
                std::chrono::steady_clock::now());
 }
 
-Result<AsyncConnection> Pool::open_async(std::span<const Statement> statements,
-                                         Deadline deadline) {
+Result<AsyncConnection> Pool::open_async(std::span<const Statement> statements, Deadline deadline) {
   Result<AsyncConnection> connection =
       AsyncConnection::connect(config_, statements, deadline, &cost_);
   const std::lock_guard lock(mutex_);

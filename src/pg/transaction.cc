@@ -61,8 +61,19 @@ Result<std::vector<ResultSet>> Transaction::run(std::span<const Statement> state
     state_ = State::kDone;
     return make_error(Code::kInternal, "a database transaction is open on this connection already");
   }
+  const std::vector<Statement> deferred = std::exchange(deferred_, {});
+  std::vector<Statement> joined;
+  if (!deferred.empty()) {
+    joined = deferred;
+    joined.insert(joined.end(), statements.begin(), statements.end());
+    statements = joined;
+  }
   Result<std::vector<ResultSet>> results =
       connection_.run(is_first ? &begin_ : nullptr, statements, after);
+  if (results.has_value() && !deferred.empty()) {
+    results->erase(results->begin(),
+                   results->begin() + static_cast<std::ptrdiff_t>(deferred.size()));
+  }
   // A first batch that fails takes its BEGIN back.
   state_ = after != nullptr || (is_first && !results) ? State::kDone : State::kOpen;
   if (state_ == State::kDone && connection_.is_open() &&
@@ -72,6 +83,8 @@ Result<std::vector<ResultSet>> Transaction::run(std::span<const Statement> state
   }
   return results;
 }
+
+void Transaction::defer(Statement statement) { deferred_.push_back(std::move(statement)); }
 
 Result<ResultSet> Transaction::exec(const Statement& statement) {
   DIL_TRY(std::vector<ResultSet> results, run({&statement, 1}, nullptr));
@@ -88,13 +101,13 @@ Result<std::vector<ResultSet>> Transaction::batch(std::span<const Statement> sta
 
 Result<Connection*> Transaction::begun() {
   DIL_CHECK_OK(check_open());
-  if (state_ == State::kNew) DIL_CHECK_OK(run({}, nullptr));
+  if (state_ == State::kNew || !deferred_.empty()) DIL_CHECK_OK(run({}, nullptr));
   return &connection_;
 }
 
 Status Transaction::commit() {
   DIL_CHECK_OK(check_open());
-  if (state_ == State::kNew) {
+  if (state_ == State::kNew && deferred_.empty()) {
     state_ = State::kDone;
     return {};
   }

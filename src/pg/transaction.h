@@ -39,6 +39,11 @@ class Transaction {
   Result<ResultSet> exec(const Sql& sql, std::vector<Param> params = {});
   Result<std::vector<ResultSet>> batch(std::span<const Statement> statements);
 
+  // Sends the statement together with the next one, in order and without a round trip of its own.
+  // Its rows are dropped; its failure is that of the call it goes with. What nothing follows is sent
+  // by `commit`.
+  void defer(Statement statement);
+
   // The connection, inside of the transaction, for COPY, scripts and streams.
   Result<Connection*> begun();
 
@@ -62,6 +67,7 @@ class Transaction {
   Status check_open() const;
 
   Connection& connection_;
+  std::vector<Statement> deferred_;
   Statement begin_;
   Access access_;
   State state_ = State::kNew;
