@@ -58,8 +58,9 @@ test: deps-spark ## everything that CI runs
 	@tools/run_tests.py
 
 .PHONY: bench
-bench: build ## LoadTable beside a static responder, same body, same run
+bench: build ## LoadTable beside a static responder; commits beside DuckDB's own
 	@$(PYTHON) bench/run.py
+	@$(PYTHON) bench/commits.py
 
 .PHONY: soak
 soak: deps-spark ## the large cases at whole size, and long fuzzing

@@ -20,7 +20,7 @@ constexpr std::string_view kLogger = "duckicelake.server";
 
 // Index names begin like trigger names; the triggers are those that nothing is right without.
 constexpr std::string_view kTriggers[] = {"duckicelake_expired", "duckicelake_retired",
-                                          "duckicelake_removed"};
+                                          "duckicelake_revived", "duckicelake_removed"};
 
 Status check_setup(pg::Connection& connection, const store::Lake& lake, Logger& logger) {
   DIL_TRY(const std::vector<store::SetupItem> items,
@@ -166,9 +166,16 @@ Status Application::build(Prepared prepared) {
     logger_.log(LogLevel::kWarning, kLogger,
                 "views are served without columns: there is no role to bind them with");
   }
+  engine::EngineConfig upkeep = engine_config(settings_, std::nullopt);
+  upkeep.call_timeout = settings_.maintenance_timeout;
+  upkeep_ = std::make_unique<LakeUpkeep>(std::move(upkeep), lake_config(settings_, ""));
   catalog::Service::Config service;
+  service.maintenance_engine = upkeep_.get();
+  service.maintenance_timeout = settings_.maintenance_timeout;
+  service.sweep_grace = settings_.sweep_grace;
   service.max_cached_tables = settings_.cache_max;
   service.default_format_version = settings_.default_format_version;
+  service.projects_eagerly = !settings_.disable_notify;
   service.allows_bare_paths = settings_.allow_bare_paths;
   service.request_timeout = settings_.listen.request_timeout;
   catalog::DataEngine& data_engine = viewless_ ? *viewless_ : *duckdb_;

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "app/backends.h"
+#include "app/lake_upkeep.h"
 #include "app/log.h"
 #include "app/request_log.h"
 #include "app/request_metrics.h"
@@ -78,6 +79,7 @@ class Application {
   std::unique_ptr<objstore::S3ObjectStore> store_;
   std::unique_ptr<engine::DuckdbDataEngine> duckdb_;
   std::unique_ptr<catalog::DataEngine> viewless_;  // only without a view role
+  std::unique_ptr<LakeUpkeep> upkeep_;
   ServerGate gate_;
   std::unique_ptr<catalog::Service> service_;
   std::unique_ptr<rest::ServiceCatalog> catalog_;

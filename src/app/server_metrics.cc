@@ -70,6 +70,17 @@ void write_catalog(MetricsText& out, const ServerReading& reading) {
   out.sample(service.projection_seconds, {label});
   out.counter("duckicelake_projection_rows_total", "PostgreSQL rows that projections read",
               service.rows_read, {label});
+  out.gauge("duckicelake_eager_leader", "Whether this process publishes ahead of loads",
+            service.eager_leader ? 1 : 0, {label});
+  out.counter("duckicelake_eager_notifications_total", "Announcements of DuckLake snapshots heard",
+              service.eager_notifications, {label});
+  out.counter("duckicelake_eager_published_total", "Tables published ahead of loads",
+              service.eager_published, {label});
+  out.counter("duckicelake_eager_failures_total", "Of these, failures", service.eager_failures,
+              {label});
+  out.gauge("duckicelake_eager_lag_seconds",
+            "From the newest DuckLake snapshot to its publication, the last time",
+            service.eager_lag_seconds, {label});
   out.family("duckicelake_commit_total", "counter", "Commits of tables, by how they ended");
   const auto commits = [&](std::string_view outcome, std::uint64_t count) {
     out.sample(count, {{"outcome", outcome}, label});

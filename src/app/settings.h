@@ -118,6 +118,9 @@ struct Settings {
   std::size_t cache_max = 0;
   int default_format_version = 2;
   bool allow_bare_paths = false;
+  std::chrono::seconds maintenance_timeout{};
+  std::chrono::seconds sweep_grace{};
+  bool disable_notify = false;
   LogLevel log_level = LogLevel::kInfo;
   LogFormat log_format = LogFormat::kJson;
   AccessLog access_log = AccessLog::kDebug;

@@ -249,7 +249,11 @@ Result<Settings> make_settings(const SettingValues& values) {
   out.access_log = access == "OFF"    ? AccessLog::kOff
                    : access == "INFO" ? AccessLog::kInfo
                                       : AccessLog::kDebug;
+  out.disable_notify = values.flag("DUCKICELAKE_DISABLE_NOTIFY");
   out.allow_bare_paths = values.flag("DUCKICELAKE_ALLOW_BARE_PATHS");
+  out.maintenance_timeout =
+      std::chrono::seconds(values.integer("DUCKICELAKE_MAINTENANCE_TIMEOUT_SECONDS"));
+  out.sweep_grace = std::chrono::seconds(values.integer("DUCKICELAKE_SWEEP_GRACE_SECONDS"));
   out.metrics_name_catalogs = values.flag("DUCKICELAKE_METRICS_CATALOG_LABELS");
   out.asks_for_authentication = values.flag("DUCKICELAKE_REQUIRE_AUTH") ||
                                 !values.secret("DUCKICELAKE_OAUTH_CLIENTS").empty() ||

@@ -245,7 +245,6 @@ Status TableWork::write_new_table(pg::Transaction& transaction, const store::Slo
 }
 
 Status TableWork::write_state(pg::Transaction& transaction, const std::vector<store::Slot>& slots) {
-  DIL_TRY(pg::Connection * connection, transaction.begun());
   const store::Lake& lake = deps_.lake;
   std::vector<std::int64_t> moved;
   for (const MainStep& step : steps_) {
@@ -267,10 +266,8 @@ Status TableWork::write_state(pg::Transaction& transaction, const std::vector<st
       rewritten.push_back({SnapshotId(record.id), fresh.json, false});
     }
   }
-  DIL_CHECK_OK(store::save_published(*connection, lake, table_id_, rewritten));
   std::vector<std::int64_t> hidden(removed_.begin(), removed_.end());
   hidden.insert(hidden.end(), moved.begin(), moved.end());
-  DIL_CHECK_OK(store::hide_published(*connection, lake, table_id_, hidden));
 
   std::map<std::string, std::string> set;
   std::vector<std::string> dropped;
@@ -283,8 +280,6 @@ Status TableWork::write_state(pg::Transaction& transaction, const std::vector<st
   for (const auto& [key, value] : before_.properties) {
     if (!metadata_.properties.contains(key)) dropped.push_back(key);
   }
-  DIL_CHECK_OK(store::change_table_properties(*connection, lake, table_id_, set, dropped));
-
   iceberg::TableMetadata document = metadata_;
   document.refs.clear();
   document.current_snapshot_id.reset();
@@ -298,6 +293,8 @@ Status TableWork::write_state(pg::Transaction& transaction, const std::vector<st
   state.must_rewrite = view_ && metadata_.format_version > before_.format_version &&
                        !view_->state().head.manifests.empty();
   if (is_new()) {
+    DIL_TRY(pg::Connection * fresh_connection, transaction.begun());
+    DIL_CHECK_OK(store::change_table_properties(*fresh_connection, lake, table_id_, set, dropped));
     store::TableState fresh;
     fresh.through = SnapshotId(slots.front().snapshot.value - 1);
     fresh.next_file_id = slots.front().first_file_id;
@@ -311,7 +308,7 @@ Status TableWork::write_state(pg::Transaction& transaction, const std::vector<st
     header.format_version = metadata_.format_version;
     if (header.format_version >= 3) header.first_row_id = 0;
     DIL_TRY(fresh.manifests, manifest::encode_manifest_list(header, {}));
-    return store::save_table_state(*connection, lake, table_id_, fresh);
+    return store::save_table_state(*fresh_connection, lake, table_id_, fresh);
   }
   iceberg::TableMetadata old = before_;
   old.refs.clear();
@@ -320,6 +317,10 @@ Status TableWork::write_state(pg::Transaction& transaction, const std::vector<st
                        refs_ == view_->state().refs && !main_is_cleared_ && hidden.empty() &&
                        rewritten.empty() && side_.empty() && !changes_definition_;
   if (is_same) return {};
+  DIL_TRY(pg::Connection * connection, transaction.begun());
+  DIL_CHECK_OK(store::change_table_properties(*connection, lake, table_id_, set, dropped));
+  DIL_CHECK_OK(store::save_published(*connection, lake, table_id_, rewritten));
+  DIL_CHECK_OK(store::hide_published(*connection, lake, table_id_, hidden));
   DIL_CHECK_OK(store::save_committed_state(*connection, lake, table_id_, state));
   return store::raise_revision(transaction, lake);
 }

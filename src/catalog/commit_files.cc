@@ -323,7 +323,6 @@ Status write_files(pg::Transaction& transaction, const store::Lake& lake,
                    const ducklake::TableRow& table, const PreparedFiles& files,
                    const FilingRules& rules, SnapshotId snapshot, std::int64_t next_file_id,
                    std::span<const ducklake::InlinedTable> inlined, OwnIds& own_ids) {
-  DIL_TRY(pg::Connection * connection, transaction.begun());
   if (files.ends_everything) {
     DIL_CHECK_OK(store::end_all_files(transaction, lake, table.table_id, snapshot, inlined));
   }
@@ -381,7 +380,7 @@ Status write_files(pg::Transaction& transaction, const store::Lake& lake,
       for (std::size_t i = 0; i < item->entries.size(); ++i) ids.push_back(rows[first + i].id);
       first += item->entries.size();
       DIL_TRY(std::string bytes, manifest::encode_manifest(item->header, item->entries));
-      DIL_CHECK_OK(store::insert_committed_files(*connection, lake, table.table_id, ids,
+      DIL_CHECK_OK(store::insert_committed_files(transaction, lake, table.table_id, ids,
                                                  std::move(bytes)));
     }
   }

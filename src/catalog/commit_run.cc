@@ -21,6 +21,15 @@ bool must_not_exist(const TableCommit& commit) {
   });
 }
 
+// So many snapshots of others are looked through; after more the table is projected anew.
+constexpr std::int64_t kMaxBehind = 1000;
+
+bool is_about(const ducklake::Change& change, TableId table) {
+  return change.id == table.value && (change.kind == ducklake::ChangeKind::kAlteredTable ||
+                                      change.kind == ducklake::ChangeKind::kDroppedTable ||
+                                      change.touches_data());
+}
+
 bool is_name_change(const ducklake::Change& change) {
   using ducklake::ChangeKind;
   switch (change.kind) {
@@ -31,6 +40,18 @@ bool is_name_change(const ducklake::Change& change) {
     case ChangeKind::kDroppedSchema: return true;
     default: return false;
   }
+}
+
+// Whether one of the snapshots up to `last` changed the table.
+Result<bool> touches(const std::vector<store::ChangesRow>& rows, TableId table, SnapshotId last) {
+  for (const store::ChangesRow& row : rows) {
+    if (row.snapshot > last) break;
+    DIL_TRY(std::vector<ducklake::Change> changes, ducklake::parse_changes(row.changes_made));
+    for (const ducklake::Change& change : changes) {
+      if (is_about(change, table)) return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace
@@ -143,6 +164,27 @@ Status CommitRun::lock_tables() {
   return {};
 }
 
+Result<std::shared_ptr<const TableView>> CommitRun::current_view(pg::Connection& connection,
+                                                                 TableId table) {
+  std::shared_ptr<const TableView> known = owner_.cache_.find(table);
+  if (known) {
+    const store::Lake& lake = owner_.backends_.lake;
+    DIL_TRY(store::LakeHead head, store::load_head(connection, lake));
+    const std::int64_t behind = head.snapshot.value - known->through().value;
+    if (head.revision == known->revision() && behind >= 0 && behind < kMaxBehind) {
+      DIL_TRY(std::vector<store::ChangesRow> rows,
+              behind == 0 ? Result<std::vector<store::ChangesRow>>(std::vector<store::ChangesRow>())
+                          : store::load_changes(connection, lake, known->through(), kMaxBehind));
+      DIL_TRY(bool is_changed, touches(rows, table, head.snapshot));
+      if (!is_changed) return known->seen_at(head.snapshot, head.revision);
+    }
+  }
+  DIL_TRY(std::shared_ptr<const TableView> view,
+          owner_.projector_.project_locked(connection, table, std::move(known)));
+  owner_.cache_.insert(view);
+  return view;
+}
+
 Status CommitRun::plan() {
   pg::Connection& connection = **lease_;
   const store::Lake& lake = owner_.backends_.lake;
@@ -151,8 +193,7 @@ Status CommitRun::plan() {
     std::shared_ptr<const TableView> view;
     std::optional<NewTablePlace> place;
     if (target.id) {
-      auto current =
-          owner_.projector_.project_locked(connection, *target.id, owner_.cache_.find(*target.id));
+      auto current = current_view(connection, *target.id);
       if (!current.has_value()) {
         if (current.error().code() == Code::kNoSuchTable) {
           return make_error(Code::kNoSuchTable, "Table does not exist: {}",
@@ -161,7 +202,6 @@ Status CommitRun::plan() {
         return std::move(current).error();
       }
       view = std::move(*current);
-      owner_.cache_.insert(view);
     } else {
       NewTablePlace fresh;
       fresh.schema = target.space.schema_id;
@@ -235,13 +275,10 @@ Result<bool> CommitRun::is_overtaken(pg::Connection& connection, SnapshotId befo
     if (row.snapshot > before) break;
     DIL_TRY(std::vector<ducklake::Change> changes, ducklake::parse_changes(row.changes_made));
     for (const ducklake::Change& change : changes) {
+      // A renamed table is "created" under its new name: the id does not show.
       names_changed = names_changed || is_name_change(change);
-      const bool is_of_table = change.kind == ducklake::ChangeKind::kAlteredTable ||
-                               change.kind == ducklake::ChangeKind::kDroppedTable ||
-                               change.touches_data();
-      if (!is_of_table) continue;
       for (const Target& target : targets_) {
-        if (!target.work->is_new() && target.work->table_id().value == change.id &&
+        if (!target.work->is_new() && is_about(change, target.work->table_id()) &&
             row.snapshot > target.work->view()->through()) {
           return true;
         }

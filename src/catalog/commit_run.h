@@ -37,6 +37,8 @@ class CommitRun {
   Status resolve();
   Status lock_tables();
   Status plan();
+  // The cached view if nothing of the table changed since, else a new one.
+  Result<std::shared_ptr<const TableView>> current_view(pg::Connection& connection, TableId table);
   Result<Round> write();
   Status take_slots(pg::Transaction& transaction, std::vector<store::Slot>& shared);
   // Whether somebody else changed one of the tables, or took a new one's name, after it was looked

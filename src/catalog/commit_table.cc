@@ -29,6 +29,26 @@ bool is_plain_folder(const std::string& name) {
          });
 }
 
+// All files that the snapshot adds; a deletion vector's file may hold several.
+std::vector<store::SideFile> side_files_of(const SnapshotDelta& delta) {
+  std::map<std::string, store::SideFile> found;
+  for (const auto* list : {&delta.added, &delta.added_deletes}) {
+    for (const AddedDataFiles& item : *list) {
+      for (const manifest::ManifestEntry& entry : item.entries) {
+        const manifest::DataFile& file = entry.data_file;
+        // A path without a scheme names no object.
+        if (file.file_path.find("://") == std::string::npos) continue;
+        found.emplace(file.file_path, store::SideFile{file.file_path, file.record_count,
+                                                      file.file_size_in_bytes});
+      }
+    }
+  }
+  std::vector<store::SideFile> out;
+  out.reserve(found.size());
+  for (auto& [path, file] : found) out.push_back(std::move(file));
+  return out;
+}
+
 }  // namespace
 
 std::string new_table_location(const NewTablePlace& place, const std::string& uuid) {
@@ -330,6 +350,7 @@ Status TableWork::finish_side_snapshots() {
       DIL_TRY(step.parent_id, resolve_id(*item.snapshot.parent_snapshot_id));
     }
     step.added_rows = item.read.delta.added_rows();
+    step.files = side_files_of(item.read.delta);
     side_.push_back(std::move(step));
   }
   return {};
@@ -398,7 +419,11 @@ store::SlotNeeds TableWork::needs(std::size_t slot) const {
     needs.changes_schema = is_new() || changes_definition_;
     needs.catalog_ids = 3;  // the table, its partitioning, its sort order
   }
-  if (slot < steps_.size()) needs.file_ids = steps_[slot].files.file_ids();
+  if (slot < steps_.size()) {
+    needs.file_ids = steps_[slot].files.file_ids();
+  } else if (slot - steps_.size() < side_.size()) {
+    needs.file_ids = static_cast<std::int64_t>(side_[slot - steps_.size()].files.size());
+  }
   return needs;
 }
 
@@ -429,7 +454,6 @@ Status TableWork::write(pg::Transaction& transaction, const std::vector<store::S
 Status TableWork::write_snapshots(pg::Transaction& transaction,
                                   const std::vector<store::Slot>& slots,
                                   std::vector<std::vector<ducklake::Change>>& words) {
-  DIL_TRY(pg::Connection * connection, transaction.begun());
   const auto schema =
       std::find_if(metadata_.schemas.begin(), metadata_.schemas.end(),
                    [&](const auto& s) { return s.schema_id == metadata_.current_schema_id; });
@@ -440,12 +464,12 @@ Status TableWork::write_snapshots(pg::Transaction& transaction,
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     MainStep& step = steps_[i];
     const store::Slot& slot = slots[i];
+    std::vector<std::string> paths;
+    for (const PreparedFiles::Added& item : step.files.added) paths.push_back(item.file->file_path);
     if (step.revives_files) {
-      std::vector<std::string> paths;
-      for (const PreparedFiles::Added& item : step.files.added) {
-        paths.push_back(item.file->file_path);
-      }
       DIL_CHECK_OK(store::revive_paths(transaction, deps_.lake, paths));
+    } else if (view_ && !view_->state().side.empty()) {
+      DIL_CHECK_OK(store::release_side_rows(transaction, deps_.lake, table_id_, paths));
     }
     DIL_CHECK_OK(write_files(transaction, deps_.lake, table_row_, step.files, rules, slot.snapshot,
                              slot.first_file_id, definition_.inlined_tables, own));
@@ -469,6 +493,7 @@ Status TableWork::write_snapshots(pg::Transaction& transaction,
     json::Writer writer(summary);
     iceberg::write_string_map(writer, step.summary);
     if (step.moved_id) {
+      DIL_TRY(pg::Connection * connection, transaction.begun());
       DIL_CHECK_OK(store::move_to_main(*connection, deps_.lake, table_id_, *step.moved_id,
                                        slot.snapshot, parent));
       aliases_[*step.moved_id] = slot.snapshot.value;
@@ -486,7 +511,7 @@ Status TableWork::write_snapshots(pg::Transaction& transaction,
       row.key_id = step.client->key_id;
       aliases_[step.client->snapshot_id] = slot.snapshot.value;
     }
-    DIL_CHECK_OK(store::insert_client_snapshot(*connection, deps_.lake, table_id_, row));
+    DIL_CHECK_OK(store::insert_client_snapshot(transaction, deps_.lake, table_id_, row));
   }
   for (std::size_t j = 0; j < side_.size(); ++j) {
     const SideStep& step = side_[j];
@@ -513,7 +538,9 @@ Status TableWork::write_snapshots(pg::Transaction& transaction,
       DIL_CHECK_OK(store::save_totals(transaction, deps_.lake, table_id_, totals,
                                       !now.totals.has_value()));
     }
-    DIL_CHECK_OK(store::insert_client_snapshot(*connection, deps_.lake, table_id_, row));
+    DIL_CHECK_OK(store::insert_client_snapshot(transaction, deps_.lake, table_id_, row));
+    DIL_CHECK_OK(store::add_side_files(transaction, deps_.lake, table_row_,
+                                       slots[steps_.size() + j].first_file_id, step.files));
   }
   return {};
 }

@@ -20,6 +20,7 @@
 #include "iceberg/table_update.h"
 #include "iceberg/update_apply.h"
 #include "store/commit_sidecar.h"
+#include "store/side_files.h"
 #include "store/slot.h"
 #include "translate/column_change.h"
 
@@ -109,6 +110,7 @@ class TableWork {
     iceberg::Snapshot client;
     std::optional<std::int64_t> parent_id;
     std::int64_t added_rows = 0;
+    std::vector<store::SideFile> files;  // that it adds
   };
   struct Pending {
     iceberg::Snapshot snapshot;

@@ -41,7 +41,43 @@ Projector::Projector(Config config, const store::Lake& lake, pg::Pool& pool,
       pool_(pool),
       objects_(objects),
       engine_(engine),
-      manifests_(config.manifest_cache_entries) {}
+      manifests_(config.manifest_cache_entries),
+      hints_(objects) {}
+
+VersionHints::~VersionHints() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void VersionHints::note(const std::string& folder, std::int64_t version) {
+  std::lock_guard lock(mutex_);
+  pending_[folder] = version;
+  if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+  wake_.notify_all();
+}
+
+void VersionHints::run() {
+  std::unique_lock lock(mutex_);
+  while (!stopping_ || !pending_.empty()) {
+    wake_.wait(lock, [this] { return stopping_ || !pending_.empty(); });
+    wake_.wait_for(lock, kDelay, [this] { return stopping_; });
+    const std::map<std::string, std::int64_t> batch = std::exchange(pending_, {});
+    lock.unlock();
+    std::vector<objstore::PutObject> objects;
+    for (const auto& [folder, version] : batch) {
+      Result<std::string> key = objects_.key_of(folder + "version-hint.text");
+      if (!key.has_value()) continue;
+      objects.push_back({std::move(*key), std::to_string(version), {"text/plain", false}});
+    }
+    (void)objects_.put_many(objects);
+    lock.lock();
+    if (stopping_) break;
+  }
+}
 
 Result<std::shared_ptr<const TableView>> Projector::project(
     TableId table, std::shared_ptr<const TableView> previous, pg::Deadline deadline) {

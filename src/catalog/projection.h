@@ -3,12 +3,15 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <unordered_map>
 
 #include "base/result.h"
@@ -53,6 +56,29 @@ struct ProjectionCounters {
   std::atomic<std::uint64_t> microseconds{0};
 };
 
+// Writes version-hint.text, for readers without a catalog: soon, not with every version. It may be
+// late, never ahead, and nothing else is decided by it.
+class VersionHints {
+ public:
+  explicit VersionHints(objstore::ObjectStore& objects) : objects_(objects) {}
+  ~VersionHints();
+  VersionHints(const VersionHints&) = delete;
+  VersionHints& operator=(const VersionHints&) = delete;
+  // `folder`: the table's metadata folder, a URI ending in '/'.
+  void note(const std::string& folder, std::int64_t version);
+
+  static constexpr std::chrono::milliseconds kDelay{500};
+
+ private:
+  void run();
+  objstore::ObjectStore& objects_;
+  std::mutex mutex_;  // guards all below
+  std::condition_variable wake_;
+  std::map<std::string, std::int64_t> pending_;
+  bool stopping_ = false;
+  std::thread thread_;  // begins with the first note
+};
+
 // Brings the published Iceberg state of a table up to its DuckLake state. Reads in one REPEATABLE
 // READ transaction, writes all objects before it commits the sidecar rows that name them: a process
 // that dies leaves objects nobody refers to and nothing else. Processes are kept apart by a lock
@@ -87,6 +113,7 @@ class Projector {
   DataEngine& engine_;
   ManifestCache manifests_;
   ProjectionCounters counters_;
+  VersionHints hints_;  // the last: its thread writes objects
 };
 
 // Published timestamps are this much earlier than DuckLake's, and strictly rising: DuckDB's iceberg

@@ -92,6 +92,7 @@ Status ProjectionRun::publish() {
 // A ref goes with its snapshot when DuckLake expires that one.
 void ProjectionRun::drop_dead_refs() {
   std::erase_if(state_.refs, [&](const auto& ref) {
+    if (ref.first == "main") return false;  // its retention, without a snapshot
     const bool is_dead = state_.find(ref.second.snapshot_id) == nullptr;
     is_changed_ = is_changed_ || is_dead;
     return is_dead;
@@ -183,12 +184,8 @@ Result<std::string> ProjectionRun::write_metadata() {
                     places_.metadata);
 }
 
-// For readers without a catalog. It may be late, never ahead: nothing else is decided by it.
 void ProjectionRun::write_version_hint() {
-  Result<std::string> key = owner_.objects_.key_of(places_.metadata + "version-hint.text");
-  if (!key.has_value()) return;
-  (void)owner_.objects_.put(*key, std::to_string(state_.stored.version), {"text/plain", false})
-      .has_value();
+  owner_.hints_.note(places_.metadata, state_.stored.version);
 }
 
 }  // namespace duckicelake::catalog

@@ -5,7 +5,9 @@
 #include <atomic>
 
 #include "catalog/backends.h"
+#include "catalog/maintenance.h"
 #include "catalog/namespaces.h"
+#include "catalog/eager.h"
 #include "catalog/projection.h"
 #include "catalog/table_cache.h"
 #include "catalog/table_commits.h"
@@ -58,7 +60,28 @@ struct Service::Impl {
                                [this](TableId table) { cache.erase(table); }}),
         views(backends),
         commits({config_in.default_format_version, config_in.allows_bare_paths}, backends,
-                projector, cache, latch) {}
+                projector, cache, latch),
+        maintenance({config_in.sweep_grace, config_in.maintenance_timeout}, backends,
+                    config_in.maintenance_engine, projector, cache, commits) {
+    if (!config.projects_eagerly) return;
+    eager.emplace(pool, lake, [this](TableId table, SnapshotId snapshot) {
+      return publish_ahead(table, snapshot);
+    });
+  }
+
+  Status publish_ahead(TableId table, SnapshotId snapshot) {
+    std::shared_ptr<const TableView> known = cache.find(table);
+    if (known && known->through() >= snapshot) return {};
+    const pg::Deadline until = deadline();
+    if (!latch.enter(table, until)) return Error(Code::kDeadlineExceeded, "the table is busy");
+    const LatchHold hold{latch, table};
+    known = cache.find(table);
+    if (known && known->through() >= snapshot) return {};
+    DIL_TRY(std::shared_ptr<const TableView> view,
+            projector.project(table, std::move(known), until));
+    cache.insert(std::move(view));
+    return {};
+  }
 
   pg::Deadline deadline() const { return pg::deadline_after(config.request_timeout); }
 
@@ -182,6 +205,8 @@ struct Service::Impl {
   const TableNames table_names;
   const Views views;
   TableCommits commits;
+  Maintenance maintenance;
+  std::optional<EagerProjection> eager;  // the last: its thread uses all above
 };
 
 Service::Service(Config config, store::Lake lake, pg::Pool& pool, objstore::ObjectStore& objects,
@@ -197,6 +222,7 @@ const Namespaces& Service::namespaces() const { return impl_->namespaces; }
 const TableNames& Service::table_names() const { return impl_->table_names; }
 const Views& Service::views() const { return impl_->views; }
 TableCommits& Service::table_commits() { return impl_->commits; }
+Maintenance& Service::maintenance() { return impl_->maintenance; }
 
 Result<std::vector<Levels>> Service::list_namespaces(const Caller& caller,
                                                      const std::optional<Levels>& parent) {
@@ -285,6 +311,14 @@ ServiceCounters Service::counters() const {
   out.inlined_files_written = p.inlined_files;
   out.rows_read = p.rows_read;
   out.projection_seconds = static_cast<double>(p.microseconds.load()) / 1e6;
+  if (impl_->eager) {
+    const EagerProjection::Counters e = impl_->eager->counters();
+    out.eager_leader = e.is_leader;
+    out.eager_notifications = e.notifications;
+    out.eager_published = e.published;
+    out.eager_failures = e.failures;
+    out.eager_lag_seconds = e.lag_seconds;
+  }
   const CommitCounters& c = impl_->commits.counters();
   out.commits_ok = c.committed;
   out.commits_repeated = c.repeated;

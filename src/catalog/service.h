@@ -19,6 +19,8 @@
 
 namespace duckicelake::catalog {
 
+class Maintenance;
+class MaintenanceEngine;
 class Namespaces;
 class TableNames;
 class Views;
@@ -60,6 +62,12 @@ struct ServiceCounters {
   std::uint64_t rows_read = 0;  // PostgreSQL rows of projections
   double projection_seconds = 0;
 
+  bool eager_leader = false;  // this process publishes what DuckDB commits
+  std::uint64_t eager_notifications = 0;
+  std::uint64_t eager_published = 0;
+  std::uint64_t eager_failures = 0;
+  double eager_lag_seconds = 0;
+
   std::uint64_t commits_ok = 0;
   std::uint64_t commits_repeated = 0;   // answered with the outcome of an earlier request
   std::uint64_t commits_conflict = 0;   // 409
@@ -85,7 +93,11 @@ class Service {
     std::size_t max_cached_tables = 1024;
     int default_format_version = 2;
     bool allows_bare_paths = false;  // see PathRules
+    bool projects_eagerly = true;    // take part in publishing ahead of loads
     std::chrono::milliseconds request_timeout{60'000};
+    MaintenanceEngine* maintenance_engine = nullptr;  // may be null; must outlive the service
+    std::chrono::seconds maintenance_timeout{600};    // for one call
+    std::chrono::seconds sweep_grace{86'400};         // see SweepOptions; requests may ask for more
   };
   // All references must outlive the service.
   Service(Config config, store::Lake lake, pg::Pool& pool, objstore::ObjectStore& objects,
@@ -102,6 +114,7 @@ class Service {
   const TableNames& table_names() const;
   const Views& views() const;
   TableCommits& table_commits();
+  Maintenance& maintenance();
 
   // Direct children of `parent`, or the top level without one. The namespaces of several levels
   // whose upper levels are no schemas of their own appear as their first level. kNoSuchNamespace

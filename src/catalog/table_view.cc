@@ -68,7 +68,9 @@ std::string metadata_document(const ProjectionState& state, SnapshotsMode mode,
   frame.refs = state.refs;
   if (main) {
     frame.current_snapshot_id = main;
-    frame.refs["main"] = iceberg::SnapshotRef{*main, iceberg::RefType::kBranch, {}, {}, {}};
+    frame.refs["main"].snapshot_id = *main;  // keeps its retention
+  } else {
+    frame.refs.erase("main");
   }
   const auto is_listed = [&](const SnapshotRecord& record) {
     return mode == SnapshotsMode::kAll ||

@@ -168,7 +168,13 @@ std::size_t count_fields(const Schema& schema) {
 Status check_column_names(const Schema& schema, const std::vector<Schema>& known) {
   Status status;
   visit_fields(schema.fields, [&](const Field& field, const Field*) {
-    if (!status.has_value() || !is_reserved_name(field.name)) return;
+    if (!status.has_value()) return;
+    // DuckDB has no name for such a column, and could not read the table any more.
+    if (field.name.empty() || field.name.find('\0') != std::string::npos) {
+      status = invalid_argument("field {} has an empty name, or one with a NUL", field.id.value);
+      return;
+    }
+    if (!is_reserved_name(field.name)) return;
     for (const Schema& other : known) {
       const Field* same = other.find(field.id);
       if (same != nullptr && same->name == field.name) return;

@@ -151,4 +151,21 @@ Status ServiceCatalog::rename_view(const catalog::WriteContext& context,
   return service_.views().rename(context, from, to);
 }
 
+Result<catalog::CompactReport> ServiceCatalog::compact_table(
+    const catalog::Caller& caller, const catalog::TableRef& table,
+    const catalog::CompactOptions& options) {
+  return service_.maintenance().compact(caller, table, options);
+}
+
+Result<catalog::ExpireReport> ServiceCatalog::expire_table(const catalog::Caller& caller,
+                                                           const catalog::TableRef& table,
+                                                           bool is_dry_run) {
+  return service_.maintenance().expire(caller, table, is_dry_run);
+}
+
+Result<catalog::MaintainReport> ServiceCatalog::maintain(const catalog::Caller& caller,
+                                                         const catalog::MaintainOptions& options) {
+  return service_.maintenance().maintain(caller, options);
+}
+
 }  // namespace duckicelake::rest

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "catalog/maintenance.h"
 #include "catalog/namespaces.h"
 #include "catalog/service.h"
 #include "catalog/table_commits.h"
@@ -79,6 +80,15 @@ class CatalogApi {
   virtual Status drop_view(const catalog::WriteContext& context, const catalog::TableRef& view) = 0;
   virtual Status rename_view(const catalog::WriteContext& context, const catalog::TableRef& from,
                              const catalog::TableRef& to) = 0;
+
+  virtual Result<catalog::CompactReport> compact_table(const catalog::Caller& caller,
+                                                       const catalog::TableRef& table,
+                                                       const catalog::CompactOptions& options) = 0;
+  virtual Result<catalog::ExpireReport> expire_table(const catalog::Caller& caller,
+                                                     const catalog::TableRef& table,
+                                                     bool is_dry_run) = 0;
+  virtual Result<catalog::MaintainReport> maintain(const catalog::Caller& caller,
+                                                   const catalog::MaintainOptions& options) = 0;
 };
 
 // `service` must outlive it.
@@ -138,6 +148,14 @@ class ServiceCatalog final : public CatalogApi {
   Status drop_view(const catalog::WriteContext& context, const catalog::TableRef& view) override;
   Status rename_view(const catalog::WriteContext& context, const catalog::TableRef& from,
                      const catalog::TableRef& to) override;
+  Result<catalog::CompactReport> compact_table(const catalog::Caller& caller,
+                                               const catalog::TableRef& table,
+                                               const catalog::CompactOptions& options) override;
+  Result<catalog::ExpireReport> expire_table(const catalog::Caller& caller,
+                                             const catalog::TableRef& table,
+                                             bool is_dry_run) override;
+  Result<catalog::MaintainReport> maintain(const catalog::Caller& caller,
+                                           const catalog::MaintainOptions& options) override;
 
  private:
   catalog::Service& service_;

@@ -41,6 +41,9 @@ bool is_write(const Route& route) {
          route.operation_id != "reportMetrics";
 }
 
+// Upkeep: may be repeated as it is, and its body is optional.
+bool is_upkeep(const Route& route) { return route.tag == "Maintenance"; }
+
 void write_path_parameters(json::Writer& json, std::string_view path) {
   for (const PathParameter& parameter : kPathParameters) {
     if (path.find(fmt::format("{{{}}}", parameter.name)) == std::string_view::npos) continue;
@@ -79,14 +82,14 @@ void write_header_parameters(json::Writer& json, const Route& route) {
     write("If-None-Match", R"({"type":"string"})");
     write("X-Iceberg-Access-Delegation", R"({"type":"string"})");
   }
-  if (is_write(route)) write("Idempotency-Key", R"({"type":"string","format":"uuid"})");
+  if (is_write(route) && !is_upkeep(route)) write("Idempotency-Key", R"({"type":"string","format":"uuid"})");
 }
 
 void write_request_body(json::Writer& json, const Route& route) {
   if (route.request.empty()) return;
   json.key("requestBody");
   json.begin_object();
-  json.member("required", true);
+  json.member("required", !is_upkeep(route));
   json.key("content");
   json.begin_object();
   json.key("application/json");

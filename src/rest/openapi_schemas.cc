@@ -211,6 +211,44 @@ std::string_view openapi_schemas() {
  "updates":{"type":"array","items":{"$ref":"#/components/schemas/ViewUpdate"}}}},
 "RegisterViewRequest":{"type":"object","required":["name","metadata-location"],"properties":{
  "name":{"type":"string"},"metadata-location":{"type":"string"}}},
+"DryRunRequest":{"type":"object","properties":{
+ "dry-run":{"type":"boolean","default":false,"description":"Say what would be done, change nothing"}}},
+"CompactTableRequest":{"type":"object","properties":{
+ "dry-run":{"type":"boolean","default":false},
+ "delete-threshold":{"type":"number","minimum":0,"maximum":1,"default":0.05,
+  "description":"Rewrite files of which at least this share of rows is deleted"},
+ "cleanup-older-than-seconds":{"type":"integer","minimum":0,
+  "description":"Also remove objects that DuckLake scheduled for deletion at least so long ago, in the whole lake"}}},
+"FileCounts":{"type":"object","properties":{
+ "data-files":{"type":"integer"},"delete-files":{"type":"integer"}}},
+"CompactTableResult":{"type":"object","properties":{
+ "dry-run":{"type":"boolean"},
+ "before":{"$ref":"#/components/schemas/FileCounts"},
+ "after":{"$ref":"#/components/schemas/FileCounts"},
+ "inlined-rows":{"type":"integer"},"files-rewritten":{"type":"integer"},
+ "files-merged":{"type":"integer"},
+ "removed-objects":{"type":"array","items":{"type":"string"}}}},
+"ExpireReport":{"type":"object","properties":{
+ "tables":{"type":"array","items":{"type":"object","properties":{
+  "namespace":{"$ref":"#/components/schemas/Namespace"},"name":{"type":"string"},
+  "snapshots":{"type":"integer"},"refs":{"type":"array","items":{"type":"string"}}}}},
+ "ducklake-snapshots":{"type":"array","items":{"type":"integer","format":"int64"}},
+ "failures":{"$ref":"#/components/schemas/StringMap"}}},
+"ExpireResult":{"type":"object","properties":{
+ "dry-run":{"type":"boolean"},"expire":{"$ref":"#/components/schemas/ExpireReport"}}},
+"MaintenanceRequest":{"type":"object","properties":{
+ "dry-run":{"type":"boolean","default":false},
+ "expire":{"type":"boolean","default":true},"sweep":{"type":"boolean","default":true},
+ "grace-seconds":{"type":"integer","minimum":0,
+  "description":"Younger objects stay; never less than the server's own grace time"},
+ "max-names":{"type":"integer","minimum":0,"maximum":10000,"default":100}}},
+"MaintenanceResult":{"type":"object","properties":{
+ "dry-run":{"type":"boolean"},"expire":{"$ref":"#/components/schemas/ExpireReport"},
+ "sweep":{"type":"object","properties":{
+  "metadata-files":{"type":"integer"},"iceberg-files":{"type":"integer"},
+  "data-files":{"type":"integer"},"bytes":{"type":"integer","format":"int64"},
+  "young-files":{"type":"integer"},"names":{"type":"array","items":{"type":"string"}},
+  "rows":{"type":"object","additionalProperties":{"type":"integer"}}}}}},
 "LoadViewResult":{"type":"object","required":["metadata-location","metadata"],"properties":{
  "metadata-location":{"type":"string"},
  "metadata":{"$ref":"#/components/schemas/ViewMetadata"},

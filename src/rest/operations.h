@@ -51,6 +51,10 @@ Answered commit_table(const Context& context, Call& call);
 Answered commit_transaction(const Context& context, Call& call);
 Answered register_table(const Context& context, Call& call);
 
+Answered compact_table(const Context& context, Call& call);
+Answered expire_table(const Context& context, Call& call);
+Answered maintain_catalog(const Context& context, Call& call);
+
 Answered get_config(const Context& context, Call& call);
 Answered get_health(const Context& context, Call& call);
 Status prepare_readiness(const Context& context, Call& call);

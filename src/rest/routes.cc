@@ -12,6 +12,7 @@ constexpr std::string_view kText = "text/plain; version=0.0.4; charset=utf-8";
 constexpr std::string_view kService = "Service";
 constexpr std::string_view kConfiguration = "Configuration";
 constexpr std::string_view kCatalog = "Catalog";
+constexpr std::string_view kMaintenance = "Maintenance";
 
 constexpr std::string_view kString = R"({"type":"string"})";
 constexpr std::string_view kSnapshot = R"({"type":"integer","format":"int64","minimum":0})";
@@ -57,6 +58,12 @@ constexpr std::string_view kRenameView = "/v1/{prefix}/views/rename";
 
 constexpr std::string_view kRegister = "/v1/{prefix}/namespaces/{namespace}/register";
 constexpr std::string_view kTransaction = "/v1/{prefix}/transactions/commit";
+
+constexpr std::string_view kCompact =
+    "/v1/{prefix}/admin/namespaces/{namespace}/tables/{table}/compact";
+constexpr std::string_view kExpire =
+    "/v1/{prefix}/admin/namespaces/{namespace}/tables/{table}/expire";
+constexpr std::string_view kMaintain = "/v1/{prefix}/admin/maintenance";
 
 constexpr auto kGet = net::Method::kGet;
 constexpr auto kHead = net::Method::kHead;
@@ -318,6 +325,33 @@ constexpr Route kRoutes[] = {
      .request = "RegisterViewRequest",
      .in_config = InConfig::kYes,
      .answer = register_view},
+    {.method = kPost,
+     .path = kCompact,
+     .operation_id = "compactTable",
+     .summary = "Merge a table's small files, apply its deletes, flush its inlined rows",
+     .tag = kMaintenance,
+     .media_type = kJson,
+     .schema = "CompactTableResult",
+     .request = "CompactTableRequest",
+     .answer = compact_table},
+    {.method = kPost,
+     .path = kExpire,
+     .operation_id = "expireTable",
+     .summary = "Let snapshots of a table go by its history.expire properties",
+     .tag = kMaintenance,
+     .media_type = kJson,
+     .schema = "ExpireResult",
+     .request = "DryRunRequest",
+     .answer = expire_table},
+    {.method = kPost,
+     .path = kMaintain,
+     .operation_id = "maintainCatalog",
+     .summary = "Let snapshots of all tables go by policy, and sweep what nothing names any more",
+     .tag = kMaintenance,
+     .media_type = kJson,
+     .schema = "MaintenanceResult",
+     .request = "MaintenanceRequest",
+     .answer = maintain_catalog},
     {.method = kGet,
      .path = "/v1/config",
      .operation_id = "getConfig",

@@ -185,6 +185,24 @@ class FakeCatalog final : public CatalogApi {
     return write(context, fmt::format("rename view {} {}", catalog::display_name(from),
                                       catalog::display_name(to)));
   }
+  Result<catalog::CompactReport> compact_table(const catalog::Caller&,
+                                               const catalog::TableRef& table,
+                                               const catalog::CompactOptions& options) override {
+    last_compact = options;
+    if (!tables.contains({table.levels, table.name})) {
+      return Error(Code::kNoSuchTable, "Table does not exist");
+    }
+    return catalog::CompactReport{};
+  }
+  Result<catalog::ExpireReport> expire_table(const catalog::Caller&, const catalog::TableRef&,
+                                             bool) override {
+    return catalog::ExpireReport{};
+  }
+  Result<catalog::MaintainReport> maintain(const catalog::Caller&,
+                                           const catalog::MaintainOptions& options) override {
+    last_maintain = options;
+    return catalog::MaintainReport{};
+  }
   Result<catalog::ViewAnswer> view(const catalog::WriteContext& context, std::string what) {
     DIL_CHECK_OK(write(context, std::move(what)));
     return catalog::ViewAnswer{"s3://b/seen/1.metadata.json", "{}"};
@@ -212,6 +230,8 @@ class FakeCatalog final : public CatalogApi {
   catalog::Levels last_levels;
   store::PageRequest last_page;
   catalog::WriteContext last_write;
+  catalog::CompactOptions last_compact;
+  catalog::MaintainOptions last_maintain;
   std::vector<std::string> written;
 };
 

@@ -24,7 +24,7 @@ constexpr Sql kFindLive =
 constexpr Sql kFindUsed =
     "SELECT path, coalesce(path_is_relative, true) FROM {schema}.ducklake_data_file "
     "WHERE path = ANY($2) AND (NOT coalesce(path_is_relative, true) OR table_id = $1) "
-    "AND ($3 OR end_snapshot IS NULL)";
+    "AND ($3 OR end_snapshot IS NULL) AND NOT (table_id = $1 AND begin_snapshot = -1)";
 constexpr Sql kRevive =
     "INSERT INTO duckicelake.revived_path (metadata_schema, path) "
     "SELECT $1, p FROM unnest($2::text[]) AS u(p) ON CONFLICT DO NOTHING";
@@ -180,16 +180,14 @@ Statement in_schema(const Lake& lake, const Sql& sql, std::vector<Param> values)
   return Statement{pg::sql_for_schema(lake.metadata_schema, sql), std::move(values)};
 }
 
-Status run(pg::Transaction& transaction, const Statement& statement) {
-  DIL_TRY(pg::ResultSet done, transaction.exec(statement));
-  (void)done;
+// What only writes goes out together, with the next statement whose answer matters.
+Status run(pg::Transaction& transaction, Statement statement) {
+  transaction.defer(std::move(statement));
   return {};
 }
 
 Status run_all(pg::Transaction& transaction, std::span<const Statement> statements) {
-  if (statements.empty()) return {};
-  DIL_TRY(std::vector<pg::ResultSet> done, transaction.batch(statements));
-  (void)done;
+  for (const Statement& statement : statements) transaction.defer(statement);
   return {};
 }
 

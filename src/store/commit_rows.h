@@ -33,7 +33,8 @@ Result<std::vector<LiveFile>> find_live_files(pg::Connection& connection, const 
                                               const ducklake::TableRow& table,
                                               std::span<const std::string> paths);
 // Those of `paths` that a row of this table, live or ended, or a row with an absolute path of any
-// table names already. DuckLake's cleanup would remove an object that two rows share.
+// table names already; but for files of snapshots beside the table's main (side_files.h), which may
+// become main's. DuckLake's cleanup would remove an object that two rows share.
 enum class UsedBy : std::uint8_t { kAnyRow, kLiveRows };
 Result<std::vector<std::string>> find_used_paths(pg::Connection& connection, const Lake& lake,
                                                  const ducklake::TableRow& table,

@@ -97,16 +97,14 @@ Result<std::vector<CommittedFiles>> read_files(pg::Connection& connection,
 
 }  // namespace
 
-Status insert_client_snapshot(pg::Connection& connection, const Lake& lake, TableId table,
+Status insert_client_snapshot(pg::Transaction& transaction, const Lake& lake, TableId table,
                               const ClientSnapshot& snapshot) {
-  DIL_TRY(auto rows,
-          connection.exec(Statement{
-              kInsertSnapshot,
-              {lake.catalog_id, table, snapshot.client_id, snapshot.ducklake_id, snapshot.is_main,
-               snapshot.is_published, snapshot.parent_id, snapshot.schema_id, snapshot.summary,
-               snapshot.manifest_list, snapshot.first_row_id, snapshot.added_rows,
-               snapshot.key_id}}));
-  (void)rows;
+  transaction.defer(
+      Statement{kInsertSnapshot,
+                {lake.catalog_id, table, snapshot.client_id, snapshot.ducklake_id, snapshot.is_main,
+                 snapshot.is_published, snapshot.parent_id, snapshot.schema_id, snapshot.summary,
+                 snapshot.manifest_list, snapshot.first_row_id, snapshot.added_rows,
+                 snapshot.key_id}});
   return {};
 }
 
@@ -188,12 +186,11 @@ Status change_table_properties(pg::Connection& connection, const Lake& lake, Tab
   return {};
 }
 
-Status insert_committed_files(pg::Connection& connection, const Lake& lake, TableId table,
+Status insert_committed_files(pg::Transaction& transaction, const Lake& lake, TableId table,
                               std::span<const std::int64_t> ids, std::string manifest) {
-  DIL_TRY(auto rows, connection.exec(Statement{kInsertFiles,
-                                               {lake.catalog_id, table, Param::int64_array(ids),
-                                                Param::bytea(std::move(manifest))}}));
-  (void)rows;
+  transaction.defer(Statement{kInsertFiles,
+                              {lake.catalog_id, table, Param::int64_array(ids),
+                               Param::bytea(std::move(manifest))}});
   return {};
 }
 

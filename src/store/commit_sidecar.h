@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "pg/connection.h"
+#include "pg/transaction.h"
 #include "store/lake.h"
 
 // The sidecar's rows about what Iceberg clients committed.
@@ -30,7 +30,7 @@ struct ClientSnapshot {
   std::optional<std::string> key_id;
 };
 
-Status insert_client_snapshot(pg::Connection& connection, const Lake& lake, TableId table,
+Status insert_client_snapshot(pg::Transaction& transaction, const Lake& lake, TableId table,
                               const ClientSnapshot& snapshot);
 Result<std::optional<ClientSnapshot>> find_client_snapshot(pg::Connection& connection,
                                                            const Lake& lake, TableId table,
@@ -65,7 +65,7 @@ Status change_table_properties(pg::Connection& connection, const Lake& lake, Tab
                                std::span<const std::string> dropped);
 
 // Manifest entries of new data files, as one Avro manifest whose entries run parallel to `ids`.
-Status insert_committed_files(pg::Connection& connection, const Lake& lake, TableId table,
+Status insert_committed_files(pg::Transaction& transaction, const Lake& lake, TableId table,
                               std::span<const std::int64_t> ids, std::string manifest);
 struct CommittedFiles {
   std::string manifest;

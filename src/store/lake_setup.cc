@@ -130,6 +130,9 @@ constexpr std::array kTriggers = {
     Trigger{"duckicelake_expired", "notice expired snapshots", "ducklake_snapshot",
             "CREATE TRIGGER duckicelake_expired AFTER DELETE ON {schema}.ducklake_snapshot "
             "FOR EACH STATEMENT EXECUTE FUNCTION duckicelake.raise_revision()"},
+    Trigger{"duckicelake_announced", "announce snapshots", "ducklake_snapshot",
+            "CREATE TRIGGER duckicelake_announced AFTER INSERT ON {schema}.ducklake_snapshot "
+            "FOR EACH STATEMENT EXECUTE FUNCTION duckicelake.announce_snapshot()"},
     Trigger{"duckicelake_retired",
             "keep account of files that a merge, a flush or an expire took out",
             "ducklake_data_file",

@@ -231,14 +231,119 @@ BEGIN
 END $$;
 )sql";
 
+// Files that snapshots beside main (of branches, staged) name. DuckLake does not show them, and its
+// orphan cleanup removes what it does not know: each is a row of ducklake_data_file that no snapshot
+// shows (begin_snapshot = end_snapshot = -1), which DuckLake's expire takes for one that nobody
+// needs. The triggers put it back and keep its object off the schedule, as long as it is listed
+// here and its table is live. Files of main that a snapshot beside main builds on become such files
+// when main lets go of them.
+constexpr Sql kSideFiles = R"sql(
+CREATE TABLE duckicelake.side_file (
+  metadata_schema text NOT NULL,
+  table_id bigint NOT NULL,
+  path text NOT NULL,
+  scheduled_path text NOT NULL,  -- as DuckLake schedules it
+  PRIMARY KEY (metadata_schema, path));
+CREATE INDEX side_file_scheduled ON duckicelake.side_file (metadata_schema, scheduled_path);
+CREATE INDEX side_file_table ON duckicelake.side_file (metadata_schema, table_id);
+
+CREATE OR REPLACE FUNCTION duckicelake.note_retired() RETURNS trigger LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = pg_catalog AS $$
+BEGIN
+  INSERT INTO duckicelake.retired_file
+    (metadata_schema, table_id, data_file_id, begin_snapshot, end_snapshot, path, path_is_relative)
+  SELECT TG_TABLE_SCHEMA, table_id, data_file_id, begin_snapshot, end_snapshot, path,
+         coalesce(path_is_relative, true)
+  FROM retired WHERE table_id IS NOT NULL AND begin_snapshot >= 0;
+  IF NOT EXISTS (
+      SELECT FROM retired r JOIN duckicelake.client_snapshot c ON c.table_id = r.table_id
+      JOIN duckicelake.catalog k ON k.catalog_id = c.catalog_id
+      WHERE k.metadata_schema = TG_TABLE_SCHEMA AND NOT c.is_main) THEN
+    RETURN NULL;
+  END IF;
+  EXECUTE format($sql$
+    DELETE FROM duckicelake.side_file s USING retired r
+    WHERE s.metadata_schema = %2$L AND s.table_id = r.table_id AND NOT EXISTS (
+      SELECT FROM %1$I.ducklake_table t WHERE t.table_id = r.table_id AND t.end_snapshot IS NULL)
+    $sql$, TG_TABLE_SCHEMA, TG_TABLE_SCHEMA);
+  EXECUTE format($sql$
+    WITH folder AS (
+      SELECT t.table_id, m.value AS data_path,
+        CASE WHEN NOT coalesce(t.path_is_relative, true) THEN t.path
+             WHEN NOT coalesce(s.path_is_relative, true) THEN s.path || coalesce(t.path, '')
+             ELSE m.value || coalesce(s.path, '') || coalesce(t.path, '') END AS path
+      FROM %1$I.ducklake_metadata m, %1$I.ducklake_table t JOIN %1$I.ducklake_schema s USING (schema_id)
+      WHERE m.key = 'data_path' AND t.end_snapshot IS NULL AND s.end_snapshot IS NULL
+        AND t.table_id IN (SELECT r.table_id FROM retired r)),
+    gone AS (
+      SELECT r.data_file_id, r.table_id, r.begin_snapshot, r.end_snapshot, r.record_count,
+        r.file_size_bytes, f.data_path,
+        CASE WHEN coalesce(r.path_is_relative, true) THEN f.path || r.path ELSE r.path END AS uri
+      FROM retired r JOIN folder f USING (table_id)),
+    kept AS (
+      SELECT g.* FROM gone g
+      WHERE EXISTS (SELECT FROM duckicelake.side_file s
+                    WHERE s.metadata_schema = %2$L AND s.path = g.uri)
+         OR EXISTS (
+        SELECT FROM duckicelake.client_snapshot c
+        JOIN duckicelake.catalog k ON k.catalog_id = c.catalog_id
+        JOIN duckicelake.snapshot base ON base.catalog_id = c.catalog_id
+          AND base.table_id = c.table_id AND base.snapshot_id = c.parent_id AND base.is_main
+        WHERE k.metadata_schema = %2$L AND c.table_id = g.table_id AND NOT c.is_main
+          AND g.begin_snapshot >= 0 AND g.begin_snapshot <= c.parent_id
+          AND (g.end_snapshot IS NULL OR c.parent_id < g.end_snapshot)
+          AND EXISTS (
+            SELECT FROM duckicelake.client_snapshot d WHERE d.catalog_id = c.catalog_id
+              AND d.table_id = c.table_id AND NOT d.is_main
+              AND d.ducklake_snapshot_id >= c.ducklake_snapshot_id
+              AND NOT EXISTS (SELECT FROM duckicelake.snapshot h WHERE h.catalog_id = d.catalog_id
+                AND h.table_id = d.table_id AND h.snapshot_id = d.client_id AND h.is_hidden)))),
+    listed AS (
+      INSERT INTO duckicelake.side_file (metadata_schema, table_id, path, scheduled_path)
+      SELECT %2$L, table_id, uri, CASE WHEN starts_with(uri, data_path)
+                                       THEN substr(uri, length(data_path) + 1) ELSE uri END
+      FROM kept ON CONFLICT DO NOTHING)
+    INSERT INTO %1$I.ducklake_data_file (data_file_id, table_id, begin_snapshot, end_snapshot,
+      path, path_is_relative, file_format, record_count, file_size_bytes)
+    SELECT data_file_id, table_id, -1, -1, uri, false, 'parquet', record_count, file_size_bytes
+    FROM kept
+    $sql$, TG_TABLE_SCHEMA, TG_TABLE_SCHEMA);
+  RETURN NULL;
+END $$;
+
+CREATE OR REPLACE FUNCTION duckicelake.keep_revived() RETURNS trigger LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = pg_catalog AS $$
+BEGIN
+  IF EXISTS (SELECT FROM duckicelake.revived_path r
+             WHERE r.metadata_schema = TG_TABLE_SCHEMA AND r.path = NEW.path)
+     OR EXISTS (SELECT FROM duckicelake.side_file s
+                WHERE s.metadata_schema = TG_TABLE_SCHEMA AND s.scheduled_path = NEW.path) THEN
+    RETURN NULL;
+  END IF;
+  RETURN NEW;
+END $$;
+)sql";
+
+// Sent with each DuckLake snapshot, whoever makes it: see store/eager.h.
+constexpr Sql kAnnouncement = R"sql(
+CREATE FUNCTION duckicelake.announce_snapshot() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog AS $$
+BEGIN
+  PERFORM pg_notify('duckicelake_snapshot', TG_TABLE_SCHEMA);
+  RETURN NULL;
+END $$;
+)sql";
+
 }  // namespace
 
 Status migrate_sidecar(pg::Connection& connection) {
-  const std::array<pg::Migration, 4> migrations = {
+  const std::array<pg::Migration, 6> migrations = {
       pg::Migration{1, "tables of the projection", kTables},
       pg::Migration{2, "functions of the triggers", kFunctions},
       pg::Migration{3, "commits of clients", kCommits},
       pg::Migration{4, "namespaces, views and repeated requests", kDefinitionTables},
+      pg::Migration{5, "files of snapshots beside main", kSideFiles},
+      pg::Migration{6, "announcement of snapshots", kAnnouncement},
   };
   DIL_TRY(pg::MigrationReport report,
           pg::run_migrations(connection, pg::SqlIdent::constant("duckicelake"), migrations));

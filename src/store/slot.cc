@@ -65,18 +65,14 @@ Result<Slot> take_slot(pg::Transaction& transaction, const Lake& lake, const Slo
 
 Status record_slot(pg::Transaction& transaction, const Lake& lake, SnapshotId snapshot,
                    const SlotRecord& record) {
-  DIL_TRY(pg::ResultSet done,
-          transaction.exec(Statement{pg::sql_for_schema(lake.metadata_schema, kRecord),
-                                     {snapshot, record.changes_made, record.author, record.message,
-                                      record.extra}}));
-  (void)done;
+  transaction.defer(Statement{
+      pg::sql_for_schema(lake.metadata_schema, kRecord),
+      {snapshot, record.changes_made, record.author, record.message, record.extra}});
   return {};
 }
 
 Status raise_revision(pg::Transaction& transaction, const Lake& lake) {
-  DIL_TRY(pg::ResultSet done,
-          transaction.exec(Statement{kRaise, {lake.metadata_schema.name()}}));
-  (void)done;
+  transaction.defer(Statement{kRaise, {lake.metadata_schema.name()}});
   return {};
 }
 

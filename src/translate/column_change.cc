@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "iceberg/ascii.h"
 #include "translate/column_types.h"
 #include "translate/value_text.h"
 
@@ -83,10 +84,28 @@ class Differ {
   }
 
   Status level(const std::vector<Field>& fields, std::optional<FieldId> parent) {
+    DIL_CHECK_OK(check_names(fields, parent));
     const std::vector<std::int64_t> orders = orders_of(fields);
     for (std::size_t i = 0; i < fields.size(); ++i) {
       DIL_CHECK_OK(column(fields[i], parent, orders[i]));
       DIL_CHECK_OK(level(fields[i].type.fields, fields[i].id));
+    }
+    return {};
+  }
+
+  // DuckDB does not tell cases apart: it could not read the table any more. Columns that Iceberg does
+  // not see have their names, too.
+  Status check_names(const std::vector<Field>& fields, std::optional<FieldId> parent) const {
+    std::unordered_set<std::string> taken;
+    for (const auto& [id, row] : rows_) {
+      const bool is_hidden = row->parent == parent && before_.find(row->column_id) == nullptr;
+      if (is_hidden) taken.insert(iceberg::lower_ascii(row->name));
+    }
+    for (const Field& field : fields) {
+      if (taken.insert(iceberg::lower_ascii(field.name)).second) continue;
+      return invalid_argument("column \"{}\": there is another one of this name, or of one that "
+                              "differs in case only",
+                              field.name);
     }
     return {};
   }
@@ -115,6 +134,7 @@ class Differ {
       row.default_value = value.value_or(std::string(kNoDefault));
       row.default_value_type = "literal";
     } else {
+      DIL_CHECK_OK(check_kept(field, *old, parent, *live));
       row.initial_default = live->initial_default;
       row.default_value = live->default_value;
       row.default_value_type = live->default_value_type;
@@ -155,6 +175,16 @@ class Differ {
     // Below a column that is new itself nothing is missing from older rows.
     if (parent && !rows_.contains(parent->value)) return {};
     return invalid_argument("required column \"{}\" needs a default for the rows that are there",
+                            field.name);
+  }
+
+  Status check_kept(const Field& field, const Field& old, std::optional<FieldId> parent,
+                    const ducklake::ColumnRow& live) const {
+    if (live.parent != parent) {
+      return invalid_argument("column \"{}\" cannot move to another place in the tree", field.name);
+    }
+    if (retype_ == Retype::kAllow || old.required || !field.required) return {};
+    return invalid_argument("column \"{}\" cannot become required: rows that are there may be null",
                             field.name);
   }
 

@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Measures commits of Iceberg clients beside DuckDB's own, on one private stack in one run: `make bench`."""
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests" / "integration"), str(ROOT / "bench")]
+import duck  # noqa: E402
+import psycopg  # noqa: E402
+from devstack_lib import Stack  # noqa: E402
+from lib.server import free_port  # noqa: E402
+from run import BUILD, Process, metrics  # noqa: E402
+
+SCHEMA = {"type": "struct", "schema-id": 0, "fields": [
+    {"id": 1, "name": "id", "type": "long", "required": False},
+    {"id": 2, "name": "name", "type": "string", "required": False}]}
+
+
+def post(url: str, body: dict) -> dict:
+    request = urllib.request.Request(url, json.dumps(body).encode(), {"content-type": "application/json"})
+    return json.loads(urllib.request.urlopen(request, timeout=60).read() or b"{}")
+
+
+def make_tables(url: str, space: str, count: int) -> list[str]:
+    post(f"{url}/v1/lake/namespaces", {"namespace": [space]})
+    out = []
+    for i in range(count):
+        post(f"{url}/v1/lake/namespaces/{space}/tables", {"name": f"t{i}", "schema": SCHEMA})
+        out.append(f"{url}/v1/lake/namespaces/{space}/tables/t{i}")
+    return out
+
+
+def commits(env: dict, url: str, space: str, clients: int, tables: int, seconds: int) -> dict:
+    urls = make_tables(url, space, tables)
+    before = metrics(url)
+    out = subprocess.run([BUILD / "bench/commit_client", str(seconds), str(clients), *urls], env=env, check=True,
+                         stdout=subprocess.PIPE, text=True)
+    result = json.loads(out.stdout)
+    after = metrics(url)
+    done = after['duckicelake_commit_total{outcome="ok"}'] - before['duckicelake_commit_total{outcome="ok"}'] - 0
+    for name in ("pg_statements_total", "pg_round_trips_total", "s3_sent_bytes_total"):
+        key = f"duckicelake_{name}"
+        result[name.removesuffix("_total") + "_per_commit"] = round((after[key] - before[key]) / max(1, done), 1)
+    return result
+
+
+def duckdb_commits(env: dict, seconds: int) -> float:
+    """Single-row-group inserts of one session, each its own DuckLake snapshot with one Parquet file."""
+    lake = duck.lake(env)
+    lake.execute("CREATE SCHEMA IF NOT EXISTS lake.duck")
+    lake.execute("CREATE TABLE lake.duck.own (id BIGINT, name VARCHAR)")
+    count, start = 0, time.monotonic()
+    while time.monotonic() - start < seconds:
+        lake.execute("INSERT INTO lake.duck.own SELECT i, 'x' FROM range(20) t(i)")
+        count += 1
+    return count / (time.monotonic() - start)
+
+
+def write_to_visible(env: dict, tries: int = 100, burst: int = 40) -> None:
+    """From the end of a DuckDB INSERT to the moment when its Iceberg metadata is on S3 for everybody.
+
+    The sidecar's row is written after all objects are, so it tells.
+    """
+    lake = duck.lake(env)
+    lake.execute("CREATE SCHEMA IF NOT EXISTS lake.warm")
+    for i in range(burst):
+        lake.execute(f"CREATE TABLE lake.warm.t{i} (id BIGINT, name VARCHAR)")
+    lake.execute("CREATE TABLE lake.warm.one (id BIGINT, name VARCHAR)")
+    with psycopg.connect(**{key: env[f"DUCKICELAKE_PG_{name}"] for key, name in
+                            (("host", "HOST"), ("port", "PORT"), ("user", "USER"), ("password", "PASSWORD"),
+                             ("dbname", "DATABASE"))}, autocommit=True) as pg:
+        def behind() -> int:
+            return pg.execute("SELECT count(*) FROM (SELECT DISTINCT ON (f.table_id) f.table_id, f.begin_snapshot FROM "
+                              "ducklake_data_file f ORDER BY f.table_id, f.begin_snapshot DESC) n LEFT JOIN "
+                              "duckicelake.table_state s USING (table_id) "
+                              "WHERE coalesce(s.through_snapshot, -1) < n.begin_snapshot OR s.is_dirty").fetchone()[0]
+
+        def until_warm() -> float:
+            start = time.monotonic()
+            while behind():
+                if time.monotonic() - start > 60:
+                    sys.exit("a DuckDB commit did not become warm")
+                time.sleep(0.002)
+            return time.monotonic() - start
+        until_warm()
+        times = []
+        for _ in range(tries):
+            lake.execute("INSERT INTO lake.warm.one SELECT i, 'x' FROM range(20) t(i)")
+            times.append(until_warm())
+        times.sort()
+        print(f"DuckDB INSERT to warm on S3, {tries} writes: p50 {times[tries // 2] * 1000:.0f} ms, "
+              f"p95 {times[tries * 95 // 100] * 1000:.0f} ms")
+        start = time.monotonic()
+        for i in range(burst):
+            lake.execute(f"INSERT INTO lake.warm.t{i} SELECT i, 'x' FROM range(20) t(i)")
+        wrote = time.monotonic() - start
+        print(f"A burst of {burst} writes to {burst} tables ({wrote:.2f} s) is warm {until_warm() * 1000:.0f} ms after its end",
+              flush=True)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=int, default=8)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="duckicelake-bench-") as folder:
+        os.chmod(folder, 0o755)
+        stack = Stack.open(pathlib.Path(folder) / "stack", fsync=False)
+        stack.up()
+        try:
+            port = free_port()
+            url = f"http://127.0.0.1:{port}"
+            env = stack.process_environment() | {"DUCKICELAKE_LISTEN_HOST": "127.0.0.1", "DUCKICELAKE_PORT": str(port),
+                                                 "DUCKICELAKE_LOG_LEVEL": "WARNING"}
+            binary = BUILD / "src/app/duckicelake"
+            subprocess.run([binary, "init"], env=env, check=True, stdout=subprocess.DEVNULL)
+            with Process([binary, "serve"], env, f"{url}/readyz"):
+                own = duckdb_commits(stack.env(), given.seconds)
+                print(f"DuckDB's own commits, one session: {own:.1f}/s", flush=True)
+                write_to_visible(stack.env())
+                for clients, tables in ((1, 1), (8, 8), (32, 32), (8, 1), (32, 1)):
+                    result = commits(env, url, f"c{clients}t{tables}", clients, tables, given.seconds)
+                    print(f"{clients} client(s), {tables} table(s): {result['commits_per_second']:.1f} commits/s "
+                          f"({result['commits_per_second'] / own:.2f} of DuckDB's own), "
+                          f"{result['conflicts_per_second']:.1f} conflicts/s, p50 {result['p50_ms']:.1f} ms, "
+                          f"p99 {result['p99_ms']:.1f} ms; per commit {result['pg_statements_per_commit']} statements in "
+                          f"{result['pg_round_trips_per_commit']} round trips, {result['s3_sent_bytes_per_commit']:.0f} bytes "
+                          f"to S3, {result['bytes_per_answer']:.0f} bytes answered", flush=True)
+        finally:
+            stack.destroy()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
