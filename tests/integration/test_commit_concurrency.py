@@ -15,7 +15,7 @@ from lib.clients import PyIceberg
 from lib.differential import readers
 from lib.soak import size
 from lib.watch import main_ids
-from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.exceptions import CommitFailedException, ValidationException
 from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField, StringType
 
@@ -120,7 +120,8 @@ class ByPyIceberg(Book):
             " or ".join(f"id = {i}" for i in ids))
 
     def may_try_again(self, error) -> bool:
-        return isinstance(error, CommitFailedException)
+        # The latter is PyIceberg's own: before it sends a delete again it looks what was changed.
+        return isinstance(error, CommitFailedException | ValidationException)
 
 
 def start(server, space: str, tables: list[str]) -> list[Book]:
