@@ -19,6 +19,7 @@ namespace {
 constexpr std::int64_t kPage = 1000;
 constexpr std::string_view kMetadata = "metadata/";
 constexpr std::string_view kVersionHint = "version-hint.text";
+constexpr TableId kNoTable(-1);
 
 enum class Kind : std::uint8_t { kMetadata, kIcebergOnly, kData };
 
@@ -61,7 +62,8 @@ class Sweep {
     for (const Place& place : places_) DIL_CHECK_OK(sweep_place(place));
     DIL_CHECK_OK(sweep_iceberg_only());
     DIL_CHECK_OK(sweep_revived());
-    // The rows of dead tables say where their metadata is: they go last.
+    // The rows of dead tables and views say where their metadata is: they go last.
+    DIL_CHECK_OK(forget_views());
     DIL_TRY(const store::DeadRows rows,
             store::sweep_dead_rows(connection(), lake_, options_.grace.count(),
                                    options_.is_dry_run ? store::DeadRowsMode::kCount
@@ -87,17 +89,17 @@ class Sweep {
       tables.insert(folder.table.value);
       if (folder.folder.starts_with("s3://")) places_.push_back({folder.folder, false});
     }
-    DIL_TRY(const std::vector<std::string> views, store::load_view_locations(connection(), lake_));
-    for (const std::string& location : views) {
-      names_.add(location);
-      add_metadata_folder(location);
+    DIL_TRY(views_, store::load_view_locations(connection(), lake_));
+    for (const store::ViewLocation& view : views_) {
+      if (view.is_known) names_.add(view.metadata_location);
+      add_metadata_folder(view.metadata_location);
     }
     DIL_TRY(const std::vector<std::string> dead, store::load_dead_locations(connection(), lake_));
     for (const std::string& location : dead) {
       const std::string folder = folder_of(location);
       if (!folder.starts_with(lake_.data_path) || !folder.ends_with(kMetadata)) continue;
       // The table's folder, which only the sidecar knows of now.
-      store::TableFolder gone{TableId(-1), "", "", false};
+      store::TableFolder gone{kNoTable, "", "", false};
       gone.folder = folder.substr(0, folder.size() - kMetadata.size());
       places_.push_back({gone.folder, false});
       folders_.push_back(std::move(gone));
@@ -134,14 +136,16 @@ class Sweep {
   }
 
   std::optional<Kind> kind_below(const Place& place, std::string_view uri) const {
-    const bool is_metadata =
-        place.is_metadata_only ||
-        std::any_of(folders_.begin(), folders_.end(), [&](const store::TableFolder& folder) {
-          return uri.starts_with(folder.folder) &&
-                 uri.substr(folder.folder.size()).starts_with(kMetadata);
-        });
+    bool is_metadata = place.is_metadata_only;
+    bool is_of_table = false;  // that DuckLake has a row of
+    for (const store::TableFolder& folder : folders_) {
+      if (!uri.starts_with(folder.folder)) continue;
+      if (!uri.substr(folder.folder.size()).starts_with(kMetadata)) continue;
+      is_metadata = true;
+      is_of_table = is_of_table || folder.table != kNoTable;
+    }
     if (is_metadata) {
-      if (uri.ends_with(kVersionHint)) return std::nullopt;
+      if (is_of_table && uri.ends_with(kVersionHint)) return std::nullopt;
       return Kind::kMetadata;
     }
     if (is_data_file(uri)) return Kind::kData;
@@ -187,6 +191,7 @@ class Sweep {
       }
       DIL_CHECK_OK(drop_known(young));
       report_.young += static_cast<std::int64_t>(young.size());
+      for (const Candidate& item : young) young_folders_.insert(folder_of(item.uri));
       DIL_CHECK_OK(drop_known(candidates));
       DIL_CHECK_OK(remove(std::move(candidates)));
       if (!page.continuation) return {};
@@ -280,7 +285,9 @@ class Sweep {
             store::find_path_rows(connection(), lake_, list));
     std::set<std::string> known;
     for (const store::PathRow& row : rows) {
-      resolve(row, [&](std::string uri) { known.insert(std::move(uri)); });
+      resolve(row, [&](std::string uri) {
+        if (row.table || !unlisted_.contains(uri)) known.insert(std::move(uri));
+      });
       // A table that was made since the folders were read: its row's path alone tells.
       if (row.is_relative && row.table && !is_known(*row.table)) known_tails_.insert(row.path);
     }
@@ -350,6 +357,7 @@ class Sweep {
     std::erase_if(paths, [&](const std::string& path) { return names_.has_side(path); });
     DIL_CHECK_OK(keep_for_main(paths));
     report_.side_files += static_cast<std::int64_t>(paths.size());
+    if (options_.is_dry_run) unlisted_.insert(paths.begin(), paths.end());
     if (options_.is_dry_run || paths.empty()) return {};
     pg::Transaction transaction(connection());
     DIL_CHECK_OK(store::forget_side_files(transaction, lake_, paths));
@@ -402,6 +410,18 @@ class Sweep {
     return store::forget_revived(connection(), lake_, done);
   }
 
+  // As long as one of its files is young, the view is kept in mind.
+  Status forget_views() {
+    if (options_.is_dry_run) return {};
+    std::vector<std::string> gone;
+    for (const store::ViewLocation& view : views_) {
+      if (!view.is_known && !young_folders_.contains(folder_of(view.metadata_location))) {
+        gone.push_back(view.metadata_location);
+      }
+    }
+    return store::forget_dead_views(connection(), lake_, gone);
+  }
+
   std::string absolute(const std::string& path) const {
     return path.find("://") == std::string::npos ? lake_.data_path + path : path;
   }
@@ -415,6 +435,9 @@ class Sweep {
   SweepNames names_;
   std::vector<store::TableFolder> folders_;
   std::vector<Place> places_;
+  std::vector<store::ViewLocation> views_;
+  std::set<std::string> young_folders_;
+  std::set<std::string> unlisted_;  // dry run: files beside main that would be let go
   std::set<std::string> known_tails_;
   SweepReport report_;
 };

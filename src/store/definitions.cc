@@ -57,10 +57,9 @@ constexpr Sql kEndTable[] = {
 // beneath it; what it saves is keyed by the id of a table that is no more.
 constexpr Sql kTryLock = "SELECT pg_try_advisory_xact_lock(hashtextextended($1, $2))";
 
+// What says where its metadata is, and what that names, stays until a sweep finds that DuckLake has
+// no row of the table any more: until then it can be registered again.
 constexpr Sql kForgetTable[] = {
-    "DELETE FROM duckicelake.table_state WHERE catalog_id = $1 AND table_id = $2",
-    "DELETE FROM duckicelake.snapshot WHERE catalog_id = $1 AND table_id = $2",
-    "DELETE FROM duckicelake.client_snapshot WHERE catalog_id = $1 AND table_id = $2",
     "DELETE FROM duckicelake.committed_file WHERE catalog_id = $1 AND table_id = $2",
     "DELETE FROM duckicelake.table_property WHERE catalog_id = $1 AND table_id = $2",
     "DELETE FROM duckicelake.metrics_report WHERE catalog_id = $1 AND table_id = $2",
@@ -115,8 +114,6 @@ constexpr Sql kEndTags =
     "UPDATE {schema}.ducklake_tag SET end_snapshot = $2 WHERE object_id = $1 "
     "AND end_snapshot IS NULL";
 
-constexpr Sql kForgetView =
-    "DELETE FROM duckicelake.view_state WHERE catalog_id = $1 AND view_id = $2";
 
 constexpr Sql kLoadProperties =
     "SELECT key, value FROM duckicelake.namespace_property WHERE catalog_id = $1 "
@@ -275,10 +272,10 @@ Status replace_view(pg::Transaction& transaction, const Lake& lake, const Slot& 
 }
 
 Status end_view(pg::Transaction& transaction, const Lake& lake, const Slot& slot, ViewId view) {
+  // Its metadata stays known until a sweep, as that of a table does.
   const std::vector<Statement> statements = {
       statement(lake, kEndView, {view, slot.snapshot}, "end view"),
-      statement(lake, kEndTags, {view, slot.snapshot}, "end comment"),
-      statement(lake, kForgetView, {lake.catalog_id, view}, "forget view")};
+      statement(lake, kEndTags, {view, slot.snapshot}, "end comment")};
   DIL_TRY(const std::vector<std::int64_t> rows, run(transaction, statements));
   return expect_one(rows[0]);
 }

@@ -34,7 +34,11 @@ constexpr Sql kWithPolicy =
     "'%min-snapshots-to-keep%'))) ORDER BY t.table_id LIMIT $2";
 
 constexpr Sql kViews =
-    "SELECT metadata_location FROM duckicelake.view_state WHERE catalog_id = $1";
+    "SELECT metadata_location, EXISTS (SELECT FROM {schema}.ducklake_view w WHERE w.view_id = "
+    "v.view_id) FROM duckicelake.view_state v WHERE v.catalog_id = $1";
+constexpr Sql kForgetViews =
+    "DELETE FROM duckicelake.view_state v WHERE v.catalog_id = $1 AND v.metadata_location = ANY($2) "
+    "AND NOT EXISTS (SELECT FROM {schema}.ducklake_view w WHERE w.view_id = v.view_id)";
 constexpr Sql kDeadLocations =
     "SELECT metadata_location FROM duckicelake.table_state s WHERE s.catalog_id = $1 AND "
     "metadata_location <> '' AND NOT EXISTS (SELECT FROM {schema}.ducklake_table t "
@@ -48,8 +52,6 @@ constexpr Sql kPathRows =
     "SELECT NULL, path, coalesce(path_is_relative, true) FROM "
     "{schema}.ducklake_files_scheduled_for_deletion WHERE path = ANY($1) UNION ALL "
     "SELECT NULL, path, false FROM duckicelake.side_file WHERE metadata_schema = $2 AND path = "
-    "ANY($1) UNION ALL "
-    "SELECT NULL, path, false FROM duckicelake.inlined_file WHERE catalog_id = $3 AND path = "
     "ANY($1)";
 
 constexpr Sql kExpirable =
@@ -190,8 +192,28 @@ Result<std::vector<LiveTable>> load_tables_with_policy(pg::Connection& connectio
   return out;
 }
 
-Result<std::vector<std::string>> load_view_locations(pg::Connection& connection, const Lake& lake) {
-  return texts(connection, Statement{kViews, {lake.catalog_id}});
+Result<std::vector<ViewLocation>> load_view_locations(pg::Connection& connection,
+                                                      const Lake& lake) {
+  DIL_TRY(pg::ResultSet rows, connection.exec(in_schema(lake, kViews, {lake.catalog_id})));
+  std::vector<ViewLocation> out;
+  for (const pg::Row row : rows) {
+    RowReader in(row);
+    ViewLocation view;
+    view.metadata_location = in.text();
+    view.is_known = in.boolean();
+    DIL_CHECK_OK(in.status());
+    out.push_back(std::move(view));
+  }
+  return out;
+}
+
+Status forget_dead_views(pg::Connection& connection, const Lake& lake,
+                         std::span<const std::string> locations) {
+  if (locations.empty()) return {};
+  DIL_TRY(auto rows, connection.exec(in_schema(lake, kForgetViews,
+                                               {lake.catalog_id, Param::text_array(locations)})));
+  (void)rows;
+  return {};
 }
 
 Result<std::vector<std::string>> load_dead_locations(pg::Connection& connection, const Lake& lake) {
@@ -204,8 +226,7 @@ Result<std::vector<PathRow>> find_path_rows(pg::Connection& connection, const La
   if (paths.empty()) return out;
   DIL_TRY(pg::ResultSet rows,
           connection.exec(in_schema(lake, kPathRows,
-                                    {Param::text_array(paths), lake.metadata_schema.name(),
-                                     lake.catalog_id})));
+                                    {Param::text_array(paths), lake.metadata_schema.name()})));
   for (const pg::Row row : rows) {
     RowReader in(row);
     PathRow found;

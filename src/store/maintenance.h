@@ -38,8 +38,15 @@ Result<std::vector<LiveTable>> load_tables_with_policy(pg::Connection& connectio
                                                        const Lake& lake, TableId after,
                                                        std::int64_t limit);
 
-// Metadata files of views, as they are named now.
-Result<std::vector<std::string>> load_view_locations(pg::Connection& connection, const Lake& lake);
+// Metadata files of views, dropped ones included.
+struct ViewLocation {
+  std::string metadata_location;
+  bool is_known = false;  // DuckLake has a row of the view, live or ended
+};
+Result<std::vector<ViewLocation>> load_view_locations(pg::Connection& connection, const Lake& lake);
+// Those of `locations` whose views DuckLake has no row of.
+Status forget_dead_views(pg::Connection& connection, const Lake& lake,
+                         std::span<const std::string> locations);
 // Metadata files of tables that DuckLake has no row of any more, not even an ended one.
 Result<std::vector<std::string>> load_dead_locations(pg::Connection& connection, const Lake& lake);
 
@@ -49,8 +56,8 @@ struct PathRow {
   std::string path;
   bool is_relative = false;  // to the table's folder, or to DATA_PATH without a table
 };
-// Rows of data files, delete files, scheduled deletions, files beside main (without table) and inlined
-// files whose path is one of `paths`.
+// Rows of data files, delete files, scheduled deletions and files beside main (without table) whose
+// path is one of `paths`.
 Result<std::vector<PathRow>> find_path_rows(pg::Connection& connection, const Lake& lake,
                                             std::span<const std::string> paths);
 
