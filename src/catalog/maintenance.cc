@@ -67,8 +67,7 @@ Result<CompactReport> Maintenance::compact(const Caller& caller, const TableRef&
   DIL_CHECK_OK(hold.take());
   // What is published now is kept as long as its files exist; so it is published first.
   if (!options.is_dry_run) DIL_CHECK_OK(publish(found.table.table_id, until));
-  Result<CompactReport> report =
-      engine_->compact(found.space.schema_name, table.name, options);
+  Result<CompactReport> report = engine_->compact(found.space.schema_name, table.name, options);
   if (!report.has_value() && report.error().code() == Code::kNotFound) {
     return make_error(Code::kNoSuchTable, "Table does not exist: {}", display_name(table));
   }
@@ -96,8 +95,7 @@ Status Maintenance::expire_table(const Caller& caller, const TableRef& ref, Tabl
     }
     TableCommit commit;
     commit.table = ref;
-    commit.requirements.push_back(
-        iceberg::AssertTableUuid{view->state().document.table_uuid});
+    commit.requirements.push_back(iceberg::AssertTableUuid{view->state().document.table_uuid});
     for (const Expiry::DroppedRef& dropped : expiry.refs) {
       commit.requirements.push_back(
           iceberg::AssertRefSnapshotId{dropped.name, dropped.snapshot_id});
@@ -143,14 +141,13 @@ Result<ExpireReport> Maintenance::expire(const Caller& caller, const TableRef& t
   DIL_CHECK_OK(backends_.check<Action::kMaintainTable>(caller, object_of(found)));
   ExpireReport report;
   store::ToHide to_hide;
-  DIL_CHECK_OK(expire_table(caller, table, found.table.table_id, is_dry_run, until, to_hide,
-                            report));
+  DIL_CHECK_OK(
+      expire_table(caller, table, found.table.table_id, is_dry_run, until, to_hide, report));
   DIL_CHECK_OK(expire_lake(hold.connection(), is_dry_run, to_hide, report));
   return report;
 }
 
-Result<MaintainReport> Maintenance::maintain(const Caller& caller,
-                                             const MaintainOptions& options) {
+Result<MaintainReport> Maintenance::maintain(const Caller& caller, const MaintainOptions& options) {
   const pg::Deadline until = deadline();
   DIL_CHECK_OK(backends_.check<Action::kMaintainTable>(caller, ObjectRef{}));
   Hold hold(backends_, until);
@@ -167,10 +164,9 @@ Result<MaintainReport> Maintenance::maintain(const Caller& caller,
       if (page.empty()) break;
       after = page.back().table;
       for (const store::LiveTable& table : page) {
-        const auto space =
-            std::find_if(spaces.begin(), spaces.end(), [&](const store::NamespaceRow& row) {
-              return row.schema_name == table.schema_name;
-            });
+        const auto space = std::find_if(
+            spaces.begin(), spaces.end(),
+            [&](const store::NamespaceRow& row) { return row.schema_name == table.schema_name; });
         if (space == spaces.end()) continue;
         const TableRef ref{space->levels, table.name};
         Status done = expire_table(caller, ref, table.table, options.is_dry_run, until, to_hide,

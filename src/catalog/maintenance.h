@@ -28,8 +28,8 @@ struct TableExpiry {
 };
 
 struct ExpireReport {
-  std::vector<TableExpiry> tables;          // those that lost something
-  std::vector<SnapshotId> lake_snapshots;   // expired in DuckLake
+  std::vector<TableExpiry> tables;              // those that lost something
+  std::vector<SnapshotId> lake_snapshots;       // expired in DuckLake
   std::map<std::string, std::string> failures;  // by table: why it was left as it is
 };
 

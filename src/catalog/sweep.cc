@@ -65,9 +65,9 @@ class Sweep {
     // The rows of dead tables and views say where their metadata is: they go last.
     DIL_CHECK_OK(forget_views());
     DIL_TRY(const store::DeadRows rows,
-            store::sweep_dead_rows(connection(), lake_, options_.grace.count(),
-                                   options_.is_dry_run ? store::DeadRowsMode::kCount
-                                                       : store::DeadRowsMode::kRemove));
+            store::sweep_dead_rows(
+                connection(), lake_, options_.grace.count(),
+                options_.is_dry_run ? store::DeadRowsMode::kCount : store::DeadRowsMode::kRemove));
     report_.dead_tables = rows.tables;
     report_.committed_files = rows.committed_files;
     report_.committed_manifests = rows.committed_manifests;
@@ -364,8 +364,8 @@ class Sweep {
     return transaction.commit();
   }
 
-  // Files that DuckLake let go, and that published snapshots of main name still, stay listed: nothing
-  // else keeps their objects.
+  // Files that DuckLake let go, and that published snapshots of main name still, stay listed:
+  // nothing else keeps their objects.
   Status keep_for_main(std::vector<std::string>& paths) {
     std::set<std::string> forms;
     for (const std::string& path : paths) {

@@ -24,10 +24,10 @@ struct SweepReport {
   std::int64_t iceberg_files = 0;   // beside DATA_PATH: deletes, inlined rows
   std::int64_t data_files = 0;      // below tables' folders
   std::int64_t bytes = 0;
-  std::int64_t young = 0;           // unnamed, and within the grace time
-  std::vector<std::string> names;   // of objects that went (dry run: would go), the first ones
-  std::int64_t side_files = 0;      // rows: files of snapshots beside main that are gone
-  std::int64_t inlined_files = 0;   // rows about Parquet of inlined rows
+  std::int64_t young = 0;          // unnamed, and within the grace time
+  std::vector<std::string> names;  // of objects that went (dry run: would go), the first ones
+  std::int64_t side_files = 0;     // rows: files of snapshots beside main that are gone
+  std::int64_t inlined_files = 0;  // rows about Parquet of inlined rows
   std::int64_t revived_paths = 0;
   std::int64_t dead_tables = 0;
   std::int64_t committed_files = 0;

@@ -58,8 +58,7 @@ Result<catalog::MaintainOptions> read_maintain(const Call& call) {
   DIL_TRY(out.is_dry_run, read_flag(root, "dry-run", false));
   DIL_TRY(out.expires, read_flag(root, "expire", true));
   DIL_TRY(out.sweeps, read_flag(root, "sweep", true));
-  DIL_TRY(const std::optional<std::int64_t> grace,
-          read_number(root, "grace-seconds", kMaxSeconds));
+  DIL_TRY(const std::optional<std::int64_t> grace, read_number(root, "grace-seconds", kMaxSeconds));
   if (grace) out.grace = std::chrono::seconds(*grace);
   DIL_TRY(const std::optional<std::int64_t> names, read_number(root, "max-names", kMaxNames));
   if (names) out.max_names = static_cast<std::size_t>(*names);

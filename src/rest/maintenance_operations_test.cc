@@ -49,10 +49,9 @@ TEST(MaintenanceRoutes, ReadTheirOptions) {
 
 TEST(MaintenanceRoutes, RefuseWhatMakesNoSense) {
   Bench bench;
-  for (const char* body :
-       {"[]", "{", R"({"dry-run":"yes"})", R"({"delete-threshold":1.5})",
-        R"({"delete-threshold":"a"})", R"({"cleanup-older-than-seconds":-1})",
-        R"({"cleanup-older-than-seconds":9223372036854775807})"}) {
+  for (const char* body : {"[]", "{", R"({"dry-run":"yes"})", R"({"delete-threshold":1.5})",
+                           R"({"delete-threshold":"a"})", R"({"cleanup-older-than-seconds":-1})",
+                           R"({"cleanup-older-than-seconds":9223372036854775807})"}) {
     EXPECT_EQ(bench.post(kCompact, body).status, 400) << body;
   }
   for (const char* body : {"[]", R"({"grace-seconds":-1})", R"({"max-names":10001})"}) {

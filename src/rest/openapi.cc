@@ -82,7 +82,8 @@ void write_header_parameters(json::Writer& json, const Route& route) {
     write("If-None-Match", R"({"type":"string"})");
     write("X-Iceberg-Access-Delegation", R"({"type":"string"})");
   }
-  if (is_write(route) && !is_upkeep(route)) write("Idempotency-Key", R"({"type":"string","format":"uuid"})");
+  if (is_write(route) && !is_upkeep(route))
+    write("Idempotency-Key", R"({"type":"string","format":"uuid"})");
 }
 
 void write_request_body(json::Writer& json, const Route& route) {

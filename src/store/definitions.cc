@@ -114,7 +114,6 @@ constexpr Sql kEndTags =
     "UPDATE {schema}.ducklake_tag SET end_snapshot = $2 WHERE object_id = $1 "
     "AND end_snapshot IS NULL";
 
-
 constexpr Sql kLoadProperties =
     "SELECT key, value FROM duckicelake.namespace_property WHERE catalog_id = $1 "
     "AND schema_id = $2";

@@ -14,8 +14,7 @@ using pg::RowReader;
 using pg::Sql;
 using pg::Statement;
 
-constexpr Sql kTryLock =
-    "SELECT pg_try_advisory_lock(hashtextextended($1 || ':maintenance', 0))";
+constexpr Sql kTryLock = "SELECT pg_try_advisory_lock(hashtextextended($1 || ':maintenance', 0))";
 constexpr Sql kUnlock = "SELECT pg_advisory_unlock(hashtextextended($1 || ':maintenance', 0))";
 
 constexpr Sql kFolders =
@@ -37,7 +36,8 @@ constexpr Sql kViews =
     "SELECT metadata_location, EXISTS (SELECT FROM {schema}.ducklake_view w WHERE w.view_id = "
     "v.view_id) FROM duckicelake.view_state v WHERE v.catalog_id = $1";
 constexpr Sql kForgetViews =
-    "DELETE FROM duckicelake.view_state v WHERE v.catalog_id = $1 AND v.metadata_location = ANY($2) "
+    "DELETE FROM duckicelake.view_state v WHERE v.catalog_id = $1 AND v.metadata_location = "
+    "ANY($2) "
     "AND NOT EXISTS (SELECT FROM {schema}.ducklake_view w WHERE w.view_id = v.view_id)";
 constexpr Sql kDeadLocations =
     "SELECT metadata_location FROM duckicelake.table_state s WHERE s.catalog_id = $1 AND "
@@ -91,7 +91,8 @@ constexpr Sql kDeadManifests =
     "duckicelake.committed_file f WHERE f.manifest_serial = m.serial)";
 constexpr Sql kRemoveDeadFiles =
     "WITH gone AS (DELETE FROM duckicelake.committed_file f WHERE f.catalog_id = $1 AND NOT EXISTS "
-    "(SELECT FROM {schema}.ducklake_data_file d WHERE d.data_file_id = f.data_file_id) RETURNING 1) "
+    "(SELECT FROM {schema}.ducklake_data_file d WHERE d.data_file_id = f.data_file_id) RETURNING "
+    "1) "
     "SELECT count(*) FROM gone";
 constexpr Sql kRemoveDeadManifests =
     "WITH gone AS (DELETE FROM duckicelake.committed_manifest m WHERE NOT EXISTS (SELECT FROM "
@@ -105,7 +106,8 @@ constexpr std::array kTablesOfTables = {
     Sql("DELETE FROM duckicelake.table_property WHERE catalog_id = $1 AND table_id = ANY($2)"),
     Sql("DELETE FROM duckicelake.table_change WHERE catalog_id = $1 AND table_id = ANY($2)"),
     Sql("DELETE FROM duckicelake.metrics_report WHERE catalog_id = $1 AND table_id = ANY($2)"),
-    Sql("DELETE FROM duckicelake.retired_file r USING duckicelake.catalog k WHERE k.catalog_id = $1 "
+    Sql("DELETE FROM duckicelake.retired_file r USING duckicelake.catalog k WHERE k.catalog_id = "
+        "$1 "
         "AND r.metadata_schema = k.metadata_schema AND r.table_id = ANY($2)"),
     Sql("DELETE FROM duckicelake.side_file f USING duckicelake.catalog k WHERE k.catalog_id = $1 "
         "AND f.metadata_schema = k.metadata_schema AND f.table_id = ANY($2)"),
@@ -174,9 +176,8 @@ Result<std::vector<TableFolder>> load_table_folders(pg::Connection& connection, 
   return out;
 }
 
-Result<std::vector<LiveTable>> load_tables_with_policy(pg::Connection& connection,
-                                                       const Lake& lake, TableId after,
-                                                       std::int64_t limit) {
+Result<std::vector<LiveTable>> load_tables_with_policy(pg::Connection& connection, const Lake& lake,
+                                                       TableId after, std::int64_t limit) {
   DIL_TRY(pg::ResultSet rows,
           connection.exec(in_schema(lake, kWithPolicy, {after, limit, lake.catalog_id})));
   std::vector<LiveTable> out;
@@ -225,8 +226,8 @@ Result<std::vector<PathRow>> find_path_rows(pg::Connection& connection, const La
   std::vector<PathRow> out;
   if (paths.empty()) return out;
   DIL_TRY(pg::ResultSet rows,
-          connection.exec(in_schema(lake, kPathRows,
-                                    {Param::text_array(paths), lake.metadata_schema.name()})));
+          connection.exec(
+              in_schema(lake, kPathRows, {Param::text_array(paths), lake.metadata_schema.name()})));
   for (const pg::Row row : rows) {
     RowReader in(row);
     PathRow found;

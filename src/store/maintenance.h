@@ -34,9 +34,8 @@ struct LiveTable {
 };
 // Those with a policy of expiry, of their own or of a ref: after `after`, ascending by id, at most
 // `limit`.
-Result<std::vector<LiveTable>> load_tables_with_policy(pg::Connection& connection,
-                                                       const Lake& lake, TableId after,
-                                                       std::int64_t limit);
+Result<std::vector<LiveTable>> load_tables_with_policy(pg::Connection& connection, const Lake& lake,
+                                                       TableId after, std::int64_t limit);
 
 // Metadata files of views, dropped ones included.
 struct ViewLocation {

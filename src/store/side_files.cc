@@ -63,9 +63,9 @@ Status add_side_files(pg::Transaction& transaction, const Lake& lake,
     sizes.push_back(file.file_size_bytes);
   }
   const std::array<Statement, 2> statements = {
-      Statement{kList,
-                {lake.metadata_schema.name(), table.table_id, Param::text_array(paths),
-                 lake.data_path}},
+      Statement{
+          kList,
+          {lake.metadata_schema.name(), table.table_id, Param::text_array(paths), lake.data_path}},
       in_schema(lake, kRegister,
                 {table.table_id, Param::int64_array(ids), Param::text_array(paths),
                  Param::int64_array(records), Param::int64_array(sizes), table.path})};
@@ -76,8 +76,8 @@ Status release_side_rows(pg::Transaction& transaction, const Lake& lake, TableId
                          std::span<const std::string> paths) {
   if (paths.empty()) return {};
   DIL_TRY(pg::ResultSet rows,
-          transaction.exec(Statement{
-              kListed, {lake.metadata_schema.name(), table, Param::text_array(paths)}}));
+          transaction.exec(
+              Statement{kListed, {lake.metadata_schema.name(), table, Param::text_array(paths)}}));
   std::vector<std::string> listed;
   for (const pg::Row row : rows) {
     DIL_TRY(const std::string_view path, row.text(0));
@@ -94,8 +94,8 @@ Status release_side_rows(pg::Transaction& transaction, const Lake& lake, TableId
 
 Result<std::vector<ListedSideFile>> load_side_files(pg::Connection& connection, const Lake& lake,
                                                     const std::string& after, std::int64_t limit) {
-  DIL_TRY(pg::ResultSet rows, connection.exec(Statement{
-                                  kPage, {lake.metadata_schema.name(), after, limit}}));
+  DIL_TRY(pg::ResultSet rows,
+          connection.exec(Statement{kPage, {lake.metadata_schema.name(), after, limit}}));
   std::vector<ListedSideFile> out;
   for (const pg::Row row : rows) {
     RowReader in(row);
