@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <set>
+#include <thread>
 
 #include "ducklake/changes.h"
 #include "iceberg/reserved_names.h"
@@ -64,7 +65,7 @@ Result<std::vector<std::shared_ptr<const TableView>>> CommitRun::run() {
     const bool is_lost_race =
         !result.has_value() && pg::is_serialization_conflict(result.error());
     if (result.has_value() && *result == Round::kDone) {
-      auto views = publish(**lease_);
+      auto views = publish();
       unlock();
       return views;
     }
@@ -298,6 +299,7 @@ Result<bool> CommitRun::is_overtaken(pg::Connection& connection, SnapshotId befo
 
 Result<CommitRun::Round> CommitRun::write() {
   const store::Lake& lake = owner_.backends_.lake;
+  std::this_thread::sleep_until(owner_.pacer_.admit(SlotPacer::Clock::now()));
   pg::Transaction transaction(**lease_);
   if (context_.idempotency) {
     DIL_TRY(std::optional<store::Outcome> known,
@@ -317,6 +319,7 @@ Result<CommitRun::Round> CommitRun::write() {
     before = head.snapshot;
   } else {
     before = SnapshotId(shared.front().snapshot.value - 1);
+    owner_.pacer_.note(shared.front().newest_foreign, SlotPacer::Clock::now());
   }
   DIL_TRY(bool is_late, is_overtaken(*connection, before));
   if (is_late) return Round::kAgain;
@@ -351,8 +354,9 @@ Result<CommitRun::Round> CommitRun::write() {
 
 // The change is durable: what fails from here on leaves the client with an unknown outcome, which
 // looking again settles.
-Result<std::vector<std::shared_ptr<const TableView>>> CommitRun::publish(
-    pg::Connection& connection) {
+Result<std::vector<std::shared_ptr<const TableView>>> CommitRun::publish() {
+  // Answered before: nothing is locked, and the projection takes a connection of its own.
+  if (locks_.empty()) lease_.reset();
   std::vector<std::shared_ptr<const TableView>> views;
   std::set<TableId> done;
   for (const Target& target : targets_) {
@@ -360,7 +364,7 @@ Result<std::vector<std::shared_ptr<const TableView>>> CommitRun::publish(
     auto view =
         locks_.empty()
             ? owner_.projector_.project(*target.id, owner_.cache_.find(*target.id), until_)
-            : owner_.projector_.project_locked(connection, *target.id,
+            : owner_.projector_.project_locked(**lease_, *target.id,
                                                owner_.cache_.find(*target.id));
     if (!view.has_value()) {
       if (is_repeated_) return std::move(view).error();

@@ -44,7 +44,7 @@ class CommitRun {
   // Whether somebody else changed one of the tables, or took a new one's name, after it was looked
   // at and before our first snapshot.
   Result<bool> is_overtaken(pg::Connection& connection, SnapshotId before);
-  Result<std::vector<std::shared_ptr<const TableView>>> publish(pg::Connection& connection);
+  Result<std::vector<std::shared_ptr<const TableView>>> publish();
   Result<bool> was_answered_before(pg::Connection& connection);
   void unlock();
 

@@ -14,6 +14,7 @@
 #include "catalog/commit_table.h"
 #include "catalog/name_lookup.h"
 #include "catalog/projection.h"
+#include "catalog/slot_pacer.h"
 #include "catalog/table_cache.h"
 #include "catalog/write_context.h"
 #include "iceberg/new_table.h"
@@ -106,6 +107,7 @@ class TableCommits {
   TableLatch& latch_;
   const CommitDeps deps_;
   CommitCounters counters_;
+  SlotPacer pacer_;
 };
 
 }  // namespace duckicelake::catalog

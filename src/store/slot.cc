@@ -27,6 +27,14 @@ constexpr Sql kTake =
     "FROM {schema}.ducklake_snapshot ORDER BY snapshot_id DESC LIMIT 1 ON CONFLICT DO NOTHING "
     "RETURNING snapshot_id, schema_version, next_catalog_id - $2, next_file_id - $3";
 
+// What take_slot tells apart by it is how busy others are; nothing else depends on it.
+constexpr std::string_view kOwnMark = R"({"duckicelake":true})";
+constexpr Sql kForeign =
+    "SELECT coalesce(max(s.snapshot_id), -1) FROM (SELECT snapshot_id FROM "
+    "{schema}.ducklake_snapshot ORDER BY snapshot_id DESC LIMIT 16) AS s "
+    "JOIN {schema}.ducklake_snapshot_changes c USING (snapshot_id) "
+    "WHERE c.commit_extra_info IS NULL OR NOT starts_with(c.commit_extra_info, '{\"duckicelake\"')";
+
 constexpr Sql kRecord =
     "INSERT INTO {schema}.ducklake_snapshot_changes (snapshot_id, changes_made, author, "
     "commit_message, commit_extra_info) VALUES ($1, $2, $3, $4, $5)";
@@ -39,12 +47,13 @@ constexpr Sql kRaise =
 
 Result<Slot> take_slot(pg::Transaction& transaction, const Lake& lake, const SlotNeeds& needs) {
   const std::int64_t file_ids = needs.file_ids + 1;
-  const std::array<Statement, 2> statements = {
+  const std::array<Statement, 3> statements = {
       Statement{kQueue, {lake.metadata_schema.name()}, pg::Prepare::kCached, "queue for the slot"},
       Statement{pg::sql_for_schema(lake.metadata_schema, kTake),
                 {std::int64_t{needs.changes_schema ? 1 : 0}, needs.catalog_ids, file_ids},
                 pg::Prepare::kCached,
-                "take the slot"}};
+                "take the slot"},
+      Statement{pg::sql_for_schema(lake.metadata_schema, kForeign), {}}};
   DIL_TRY(std::vector<pg::ResultSet> results, transaction.batch(statements));
   pg::ResultSet taken = std::move(results[1]);
   for (int attempt = 1; taken.empty() && attempt < kMaxTries; ++attempt) {
@@ -60,6 +69,8 @@ Result<Slot> take_slot(pg::Transaction& transaction, const Lake& lake, const Slo
   slot.first_catalog_id = in.int64();
   slot.first_file_id = in.int64();
   DIL_CHECK_OK(in.status());
+  DIL_TRY(std::int64_t foreign, results[2].row(0).int64(0));
+  slot.newest_foreign = SnapshotId(foreign);
   return slot;
 }
 
@@ -67,7 +78,8 @@ Status record_slot(pg::Transaction& transaction, const Lake& lake, SnapshotId sn
                    const SlotRecord& record) {
   transaction.defer(Statement{
       pg::sql_for_schema(lake.metadata_schema, kRecord),
-      {snapshot, record.changes_made, record.author, record.message, record.extra}});
+      {snapshot, record.changes_made, record.author, record.message,
+       record.extra.value_or(std::string(kOwnMark))}});
   return {};
 }
 

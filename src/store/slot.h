@@ -27,6 +27,8 @@ struct Slot {
   std::int64_t schema_version = 0;    // from this snapshot on
   std::int64_t first_catalog_id = 0;  // of the ids that are reserved for this snapshot
   std::int64_t first_file_id = 0;
+  // The newest of the last few snapshots that was not made by this server; -1: none of them.
+  SnapshotId newest_foreign{-1};
 };
 
 // Takes the next snapshot of the lake. From here to the end of the transaction no other writer can
@@ -39,7 +41,7 @@ struct SlotRecord {
   std::string changes_made;  // ducklake::changes_text
   std::string author;
   std::string message;
-  std::optional<std::string> extra;  // JSON
+  std::optional<std::string> extra;  // JSON; absent: a mark that the snapshot is this server's
 };
 // Once for each slot.
 Status record_slot(pg::Transaction& transaction, const Lake& lake, SnapshotId snapshot,
