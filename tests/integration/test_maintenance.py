@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Upkeep over REST: compaction, expiry by policy, the sweep of what nothing names any more."""
+import io
 import itertools
 import random
 import threading
 import time
 
+import fastavro
 import pyarrow as pa
 import pytest
 import requests
@@ -95,7 +97,8 @@ def objects(lake) -> set[str]:
 
 
 def named(server) -> set[str]:
-    """All that published metadata, DuckLake's rows and its schedule name, found without the server's code."""
+    """All that published metadata, DuckLake's rows and its schedule name, and what the next manifest
+    list starts from; found without the server's code."""
     lake, store, found = server.lake, Objects(server.lake.s3()), set()
     folder = ("CASE WHEN t.path_is_relative THEN (SELECT value FROM ducklake_metadata WHERE key = "
               "'data_path') || s.path || t.path ELSE t.path END")
@@ -118,6 +121,9 @@ def named(server) -> set[str]:
             found.add(snapshot["manifest-list"])
             found |= {m["manifest_path"] for m in store.avro(snapshot["manifest-list"])[1]}
             found |= set(live_files(store, snapshot["manifest-list"]))
+    for (head,) in lake.rows("SELECT manifests FROM duckicelake.table_state"):
+        if head:
+            found |= {m["manifest_path"] for m in fastavro.reader(io.BytesIO(head))}
     return found
 
 
