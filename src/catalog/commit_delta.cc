@@ -187,16 +187,18 @@ class Reader {
       return invalid_argument("{}: negative counts", data.file_path);
     }
     const bool is_own = !entry.snapshot_id || *entry.snapshot_id == input_.snapshot.snapshot_id;
-    if (entry.status != EntryStatus::kExisting && !is_own) {
-      return invalid_argument("{} is added or deleted by another snapshot in a new manifest",
-                              data.file_path);
+    // DuckDB leaves the id of the snapshot that added a file in the entry that deletes it. A file that
+    // was deleted earlier is no live one of the parent, so `check_balance` finds such entries.
+    if (entry.status == EntryStatus::kAdded && !is_own) {
+      return invalid_argument("{} is added by another snapshot in a new manifest", data.file_path);
     }
     return {};
   }
 
   Status check_added(const manifest::ManifestEntry& entry) {
     const manifest::DataFile& data = entry.data_file;
-    DIL_CHECK_OK(check_path(input_.paths, data.file_path));
+    DIL_CHECK_OK(data.content == Content::kData ? check_path(input_.paths, data.file_path)
+                                                : check_delete_path(data.file_path));
     const bool is_vector = data.content == Content::kPositionDeletes && data.file_format == "PUFFIN";
     if (data.file_format != "PARQUET" && !is_vector) {
       return invalid_argument("{} has format {}; only Parquet data can be committed",
@@ -216,6 +218,12 @@ class Reader {
       return invalid_argument("{} is added twice", data.file_path);
     }
     return {};
+  }
+
+  Status check_delete_path(const std::string& path) const {
+    const PathRules beside{input_.paths.delete_prefixes, false, {}};
+    if (check_path(beside, path).has_value()) return {};
+    return check_path(input_.paths, path);
   }
 
   // Every live file of a manifest that is gone must be in a new one, kept or deleted.

@@ -47,6 +47,8 @@ struct PathRules {
   std::vector<std::string> allowed_prefixes;  // absolute URIs ending in '/'
   // Paths without a scheme, for files that do not exist: Iceberg's own catalog tests use such.
   bool allows_bare_paths = false;
+  // Prefixes for delete files alone: clients put them beside the data file whose rows they delete.
+  std::vector<std::string> delete_prefixes = {};
 };
 // kInvalidArgument for a path that the rules do not allow.
 Status check_path(const PathRules& rules, const std::string& path);

@@ -176,7 +176,10 @@ Status TableWork::apply(const iceberg::TableUpdate& update) {
 PathRules TableWork::path_rules() const {
   PathRules rules;
   rules.allows_bare_paths = deps_.allows_bare_paths;
-  if (!is_new()) rules.allowed_prefixes.push_back(places_.location + "/");
+  if (!is_new()) {
+    rules.allowed_prefixes.push_back(places_.location + "/");
+    rules.delete_prefixes.push_back(places_.iceberg_only);
+  }
   if (!metadata_.location.empty()) {
     rules.allowed_prefixes.push_back(without_slashes(metadata_.location) + "/");
   }
@@ -273,31 +276,7 @@ Status TableWork::set_main(std::int64_t id) {
   const std::optional<std::int64_t> now =
       main_is_cleared_ ? std::nullopt : current_main();
   if (now == id) return {};
-  if (const auto pending = pending_.find(id); pending != pending_.end()) {
-    Pending& item = pending->second;
-    if (item.is_placed) return invalid_argument("snapshot {} is part of main already", id);
-    std::optional<std::int64_t> parent = item.snapshot.parent_snapshot_id;
-    if (parent) {
-      DIL_TRY(parent, resolve_id(*parent));
-    }
-    const bool replaces = !parent && current_main();
-    if (!replaces && parent != now) {
-      return invalid_argument("snapshot {} cannot become main's: its parent is {} and main is at {}",
-                              id, parent.value_or(-1), now.value_or(-1));
-    }
-    MainStep step;
-    step.client = item.snapshot;
-    step.shown_id = id;
-    step.summary = item.snapshot.summary;
-    step.starts_anew = !parent;
-    step.ends_everything = replaces;
-    step.delta = item.read.delta;
-    step.manifests = item.read.manifests;
-    steps_.push_back(std::move(step));
-    item.is_placed = true;
-    main_is_cleared_ = false;
-    return {};
-  }
+  if (pending_.contains(id)) return place_on_main(id);
   const SnapshotRecord* record = view_ ? view_->state().find(id) : nullptr;
   if (record == nullptr) {
     return invalid_argument("main cannot be set to snapshot {}, which the table does not have", id);
@@ -317,6 +296,48 @@ Status TableWork::set_main(std::int64_t id) {
     at = at->parent_id ? view_->state().find(*at->parent_id) : nullptr;
   }
   DIL_CHECK_OK(roll_back_to(id));
+  main_is_cleared_ = false;
+  return {};
+}
+
+// A client may add several snapshots and name only the last one.
+Status TableWork::place_on_main(std::int64_t id) {
+  const std::optional<std::int64_t> now = main_is_cleared_ ? std::nullopt : current_main();
+  std::vector<Pending*> chain;
+  for (std::optional<std::int64_t> at = id; at && at != now;) {
+    const auto pending = pending_.find(*at);
+    if (pending == pending_.end() || chain.size() == pending_.size()) break;
+    Pending& item = pending->second;
+    if (item.is_placed) return invalid_argument("snapshot {} is part of main already", *at);
+    chain.insert(chain.begin(), &item);
+    at = item.snapshot.parent_snapshot_id;
+    if (at) {
+      DIL_TRY(at, resolve_id(*at));
+    }
+  }
+  std::optional<std::int64_t> parent = chain.front()->snapshot.parent_snapshot_id;
+  if (parent) {
+    DIL_TRY(parent, resolve_id(*parent));
+  }
+  const bool replaces = !parent && current_main();
+  if (!replaces && parent != now) {
+    // Another commit came between: the client makes its snapshot anew on top of it.
+    return make_error(Code::kCommitFailed,
+                      "snapshot {} cannot become main's: its parent is {} and main is at {}", id,
+                      parent.value_or(-1), now.value_or(-1));
+  }
+  for (Pending* item : chain) {
+    MainStep step;
+    step.client = item->snapshot;
+    step.shown_id = item->snapshot.snapshot_id;
+    step.summary = item->snapshot.summary;
+    step.starts_anew = !item->snapshot.parent_snapshot_id;
+    step.ends_everything = replaces && item == chain.front();
+    step.delta = item->read.delta;
+    step.manifests = item->read.manifests;
+    steps_.push_back(std::move(step));
+    item->is_placed = true;
+  }
   main_is_cleared_ = false;
   return {};
 }

@@ -125,6 +125,7 @@ class TableWork {
   Status add_snapshot(const iceberg::Snapshot& snapshot);
   Status set_ref(const iceberg::SetSnapshotRef& update);
   Status set_main(std::int64_t id);
+  Status place_on_main(std::int64_t id);
   Status remove_ref(const std::string& name);
   Status remove_snapshots(const std::vector<std::int64_t>& ids);
   Status finish_side_snapshots();
