@@ -3,10 +3,13 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/ip/v6_only.hpp>
 #include <boost/asio/post.hpp>
+#include <charconv>
+#include <vector>
 
 #include "net/io_thread_internal.h"
 #include "net/response_head.h"
@@ -50,6 +53,7 @@ void SharedState::connection_gone() {
 IoThread::IoThread(SharedState& shared, Counters& counters, std::size_t index)
     : shared_(shared),
       counters_(counters),
+      request_id_prefix_(fmt::format("{}-{}-", shared.request_id_prefix, index)),
       tick_interval_(choose_tick(shared.config)),
       io_(1),
       acceptor_(io_),
@@ -61,6 +65,11 @@ IoThread::IoThread(SharedState& shared, Counters& counters, std::size_t index)
 IoThread::~IoThread() {
   mailbox_->close();
   while (watches_ != nullptr) watches_->end();
+  // Sessions that wait for a response own what they wait with; the others die with io_.
+  std::vector<Task> waiting;
+  for (Session* session = sessions_; session != nullptr; session = session->next) {
+    if (Task one = session->take_waiting()) waiting.push_back(std::move(one));
+  }
 }
 
 IoThread* IoThread::current() { return current_thread; }
@@ -141,12 +150,13 @@ Awaitable<void> IoThread::deadline_loop() {
 
 void IoThread::check_deadlines() {
   const auto now = Clock::now();
-  for (Session* session = sessions_; session != nullptr; session = session->next) {
+  // What is checked may end, others with it, and new ones may come.
+  for (Session* session = sessions_; session != nullptr; session = next_session_) {
+    next_session_ = session->next;
     session->check_deadline(now);
   }
-  // Listeners destroy watches and make new ones.
-  for (WatchedSocket* watch = watches_; watch != nullptr; watch = next_to_check_) {
-    next_to_check_ = watch->next;
+  for (WatchedSocket* watch = watches_; watch != nullptr; watch = next_watch_) {
+    next_watch_ = watch->next;
     watch->check_deadline(now);
   }
 }
@@ -183,8 +193,12 @@ std::string_view IoThread::http_date() {
 }
 
 std::string IoThread::make_request_id() {
-  return fmt::format("{}-{}-{:x}", shared_.request_id_prefix, mailbox_->thread_index(),
-                     ++next_request_);
+  std::array<char, 16> digits;
+  const auto end =
+      std::to_chars(digits.data(), digits.data() + digits.size(), ++next_request_, 16).ptr;
+  std::string out;
+  out.reserve(request_id_prefix_.size() + digits.size());
+  return out.append(request_id_prefix_).append(digits.data(), end);
 }
 
 void IoThread::add_session(Session& session) {
@@ -194,6 +208,7 @@ void IoThread::add_session(Session& session) {
 }
 
 void IoThread::remove_session(Session& session) {
+  if (next_session_ == &session) next_session_ = session.next;
   if (session.next != nullptr) session.next->previous = session.previous;
   (session.previous != nullptr ? session.previous->next : sessions_) = session.next;
 }
@@ -205,7 +220,7 @@ void IoThread::add_watch(WatchedSocket& watch) {
 }
 
 void IoThread::remove_watch(WatchedSocket& watch) {
-  if (next_to_check_ == &watch) next_to_check_ = watch.next;
+  if (next_watch_ == &watch) next_watch_ = watch.next;
   if (watch.next != nullptr) watch.next->previous = watch.previous;
   (watch.previous != nullptr ? watch.previous->next : watches_) = watch.next;
 }

@@ -120,11 +120,13 @@ class IoThread {
   Counters& counters_;
   std::time_t date_second_ = -1;
   std::string date_;
+  const std::string request_id_prefix_;
   std::uint64_t next_request_ = 0;
   Clock::duration tick_interval_;
   Session* sessions_ = nullptr;  // intrusive lists
   WatchedSocket* watches_ = nullptr;
-  WatchedSocket* next_to_check_ = nullptr;  // while check_deadlines runs
+  Session* next_session_ = nullptr;  // to be checked, while check_deadlines runs
+  WatchedSocket* next_watch_ = nullptr;
   std::shared_ptr<Mailbox> mailbox_;
   // Behind what sessions use in their destructors: it destroys the sessions that are left.
   asio::io_context io_;

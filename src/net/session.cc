@@ -85,8 +85,7 @@ Session::Session(IoThread& thread, Socket socket, Admission admission)
       socket_(std::move(socket)),
       admission_(admission),
       peer_address_(address_text(socket_)),
-      sink_(std::make_shared<Sink>(this, thread.mailbox())),
-      wake_(socket_.get_executor()) {
+      sink_(std::make_shared<Sink>(this, thread.mailbox())) {
   error_code ignored;
   socket_.set_option(Tcp::no_delay(true), ignored);
   socket_.non_blocking(true, ignored);
@@ -113,12 +112,12 @@ void Session::enter(Phase phase, Clock::duration timeout) {
 
 void Session::check_deadline(Clock::time_point now) {
   if (now < deadline_) return;
-  // Repeated every tick until the coroutine has moved on: a cancel that meets an operation which is
-  // just completing has no effect.
   timed_out_ = true;
   if (phase_ == Phase::kHandling) {
-    wake_.cancel();
+    continue_handling();
   } else {
+    // Repeated every tick until the coroutine has moved on: a cancel that meets an operation which
+    // is just completing has no effect.
     error_code ignored;
     socket_.cancel(ignored);
   }
@@ -207,7 +206,12 @@ void Session::complete(std::uint64_t ticket, std::optional<Response> response) {
     bump(thread_.counters().dropped_responders);
     response_ = make_error_response(500, "the request was not answered");
   }
-  if (phase_ == Phase::kHandling) wake_.cancel();
+  if (phase_ == Phase::kHandling) continue_handling();
+}
+
+// The session may be gone when it returns.
+void Session::continue_handling() {
+  if (Task resume = take_waiting()) resume();
 }
 
 Response Session::make_error_response(int status, std::string_view message) const {

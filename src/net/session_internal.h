@@ -49,10 +49,13 @@ class Session {
 
   static Awaitable<void> serve(std::unique_ptr<Session> session);
 
-  // Called by the I/O thread every tick.
+  // Called by the I/O thread every tick. The session may be gone when it returns.
   void check_deadline(Clock::time_point now);
   // Gives an idle connection a short last chance.
   void begin_drain(Clock::time_point now);
+  // Of a coroutine that waits for a response: taken out and destroyed, it ends the session without
+  // one. Empty when it waits for something else, or runs.
+  Task take_waiting() { return std::move(resume_); }
 
   Session* next = nullptr;  // the I/O thread's list
   Session* previous = nullptr;
@@ -75,6 +78,7 @@ class Session {
   Awaitable<void> refuse(Fault fault);
   Awaitable<void> close_gently();
 
+  void continue_handling();
   void begin_request();
   void assign_request_id();
   // Takes a head off the buffer: true when request_ and info_ are set or fault_ is.
@@ -120,7 +124,7 @@ class Session {
 
   std::shared_ptr<Sink> sink_;
   std::uint64_t ticket_ = 0;
-  Timer wake_;  // never expires; cancelled when the response has come
+  Task resume_;  // continues the coroutine that waits for the response, in place; it owns it
   bool has_response_ = false;
   Response response_;
 

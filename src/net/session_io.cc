@@ -209,8 +209,10 @@ Awaitable<bool> Session::send_continue() {
 
 Awaitable<void> Session::wait_for_response() {
   enter(Phase::kHandling, shared_.config.handler_timeout);
-  wake_.expires_at(Clock::time_point::max());
-  while (!has_response_ && !timed_out_) co_await wake_.async_wait(kUseTuple);
+  // No timer and no queue between the answer and its writing: this is the hot path.
+  asio::use_awaitable_t<IoExecutor> token;
+  auto keep = [this](auto handler) { resume_ = Task(std::move(handler)); };
+  co_await asio::async_initiate<asio::use_awaitable_t<IoExecutor>, void()>(keep, token);
   if (!has_response_) {
     bump(thread_.counters().handler_timeouts);
     ++ticket_;  // a late answer finds no taker
