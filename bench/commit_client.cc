@@ -148,8 +148,8 @@ class Client {
     entry.data_file.record_count = 10;
     entry.data_file.file_size_in_bytes = 1000;
     const std::string bytes = need(manifest::encode_manifest(header, std::vector{entry}));
-    manifest::ManifestFile file =
-        need(manifest::summarize(header, std::vector{entry}, id, metadata_.last_sequence_number + 1));
+    manifest::ManifestFile file = need(
+        manifest::summarize(header, std::vector{entry}, id, metadata_.last_sequence_number + 1));
     file.manifest_path = metadata_.location + "/metadata/" + std::to_string(id) + "-m0.avro";
     file.manifest_length = static_cast<std::int64_t>(bytes.size());
     file.sequence_number = metadata_.last_sequence_number + 1;
@@ -161,7 +161,8 @@ class Client {
     list_header.parent_snapshot_id = metadata_.current_snapshot_id;
     list_header.sequence_number = metadata_.last_sequence_number + 1;
     const std::string list_bytes = need(manifest::encode_manifest_list(list_header, list));
-    const std::string list_uri = metadata_.location + "/metadata/snap-" + std::to_string(id) + ".avro";
+    const std::string list_uri =
+        metadata_.location + "/metadata/snap-" + std::to_string(id) + ".avro";
     const auto put = [&](const std::string& uri, const std::string& text) {
       const Status done = store_.put(need(store_.key_of(uri)), text, {});
       if (!done.has_value()) die(done.error().to_string());
@@ -191,7 +192,8 @@ class Client {
 
 double percentile(std::vector<double>& sorted, double p) {
   if (sorted.empty()) return 0;
-  return sorted[std::min(sorted.size() - 1, static_cast<std::size_t>(p * static_cast<double>(sorted.size())))];
+  return sorted[std::min(sorted.size() - 1,
+                         static_cast<std::size_t>(p * static_cast<double>(sorted.size())))];
 }
 
 }  // namespace
@@ -233,7 +235,7 @@ int main(int argc, char** argv) {
             << ",\"commits_per_second\":" << committed / took
             << ",\"conflicts_per_second\":" << static_cast<double>(totals.conflicts) / took
             << ",\"p50_ms\":" << percentile(all, 0.5) << ",\"p99_ms\":" << percentile(all, 0.99)
-            << ",\"bytes_per_answer\":" << (committed > 0 ? static_cast<double>(totals.bytes) / committed : 0)
-            << "}\n";
+            << ",\"bytes_per_answer\":"
+            << (committed > 0 ? static_cast<double>(totals.bytes) / committed : 0) << "}\n";
   return 0;
 }

@@ -64,11 +64,11 @@ Status TableWork::plan_definition() {
                                                definition_.inlined_tables));
     const bool is_emptied = std::any_of(steps_.begin(), steps_.end(),
                                         [](const MainStep& s) { return s.ends_everything; });
-    const auto retype = !oldest || is_emptied ? translate::Retype::kAllow
-                                              : translate::Retype::kRefuse;
-    DIL_TRY(columns_, translate::change_columns(live, tags,
-                                                before == nullptr ? iceberg::Schema() : *before,
-                                                *after, retype));
+    const auto retype =
+        !oldest || is_emptied ? translate::Retype::kAllow : translate::Retype::kRefuse;
+    DIL_TRY(columns_,
+            translate::change_columns(live, tags, before == nullptr ? iceberg::Schema() : *before,
+                                      *after, retype));
     changes_columns_ = !columns_.ended.empty() || !columns_.inserted.empty();
     changes_definition_ = changes_definition_ || !columns_.is_empty();
   }
@@ -112,7 +112,8 @@ Status TableWork::plan_partitioning(const std::vector<ducklake::ColumnRow>& colu
     }
     return found;
   };
-  std::vector<ducklake::PartitionColumn> now = live == nullptr ? std::vector<ducklake::PartitionColumn>() : live->columns;
+  std::vector<ducklake::PartitionColumn> now =
+      live == nullptr ? std::vector<ducklake::PartitionColumn>() : live->columns;
   partition_id_ = live == nullptr ? kNone : live->partition_id;
   if (is_new() || metadata_.default_spec_id != before_.default_spec_id) {
     std::optional<std::vector<ducklake::PartitionColumn>> native;
@@ -123,12 +124,13 @@ Status TableWork::plan_partitioning(const std::vector<ducklake::ColumnRow>& colu
     }
     if (native && has_bucket(*native) && !is_new()) {
       // DuckDB would look for bucket values that the files of before do not have.
-      DIL_TRY(std::optional<SnapshotId> oldest,
-              store::load_oldest_live(connection_, deps_.lake, table_id_,
-                                      definition_.inlined_tables));
+      DIL_TRY(
+          std::optional<SnapshotId> oldest,
+          store::load_oldest_live(connection_, deps_.lake, table_id_, definition_.inlined_tables));
       if (oldest) native.reset();
     }
-    std::vector<ducklake::PartitionColumn> wanted = native.value_or(std::vector<ducklake::PartitionColumn>());
+    std::vector<ducklake::PartitionColumn> wanted =
+        native.value_or(std::vector<ducklake::PartitionColumn>());
     if (wanted != now) {
       partitioning_ = wanted;
       now = std::move(wanted);
@@ -203,13 +205,13 @@ Status TableWork::write_definition(pg::Transaction& transaction, const store::Sl
   // Reserved in TableWork::needs: the table's own id first.
   if (partitioning_ && !(is_new() && partitioning_->empty())) {
     partition_id_ = slot.first_catalog_id + 1;
-    DIL_CHECK_OK(store::set_partitioning(transaction, lake, table_id_, s, partition_id_,
-                                         *partitioning_));
+    DIL_CHECK_OK(
+        store::set_partitioning(transaction, lake, table_id_, s, partition_id_, *partitioning_));
   }
   if (sort_) {
     sort_id_ = sort_->empty() ? kNone : slot.first_catalog_id + 2;
-    DIL_CHECK_OK(store::set_sort_order(transaction, lake, table_id_, s, slot.first_catalog_id + 2,
-                                       *sort_));
+    DIL_CHECK_OK(
+        store::set_sort_order(transaction, lake, table_id_, s, slot.first_catalog_id + 2, *sort_));
   }
   if (comment_) DIL_CHECK_OK(store::set_table_comment(transaction, lake, table_id_, s, *comment_));
   if (is_new() || changes_columns_ || partitioning_) {
@@ -228,6 +230,13 @@ Status TableWork::write_definition(pg::Transaction& transaction, const store::Sl
 
 Status TableWork::write_new_table(pg::Transaction& transaction, const store::Slot& slot,
                                   std::vector<ducklake::Change>& words) {
+  // Here, because nobody else can make a table any more.
+  DIL_TRY(pg::Connection * connection, transaction.begun());
+  DIL_TRY(bool is_taken, store::is_uuid_used(*connection, deps_.lake, table_row_.uuid));
+  if (is_taken) {
+    return make_error(Code::kAlreadyExists, "a table with uuid {} exists already: drop it first",
+                      table_row_.uuid);
+  }
   table_id_ = TableId(slot.first_catalog_id);
   table_row_.table_id = table_id_;
   table_row_.life.begin = slot.snapshot;
@@ -239,8 +248,7 @@ Status TableWork::write_new_table(pg::Transaction& transaction, const store::Slo
   row.is_absolute = !table_row_.path.starts_with(place_->schema_path);
   row.path = row.is_absolute ? table_row_.path : table_row_.path.substr(place_->schema_path.size());
   DIL_CHECK_OK(store::insert_table(transaction, deps_.lake, slot.snapshot, row));
-  words.push_back(
-      {ducklake::ChangeKind::kCreatedTable, -1, place_->schema_name, place_->name});
+  words.push_back({ducklake::ChangeKind::kCreatedTable, -1, place_->schema_name, place_->name});
   return write_definition(transaction, slot, words);
 }
 

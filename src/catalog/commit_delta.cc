@@ -51,8 +51,10 @@ class Reader {
             get_client_object(objects_, input_.snapshot.manifest_list, kMaxListBytes));
     auto list = manifest::decode_manifest_list(bytes, kMaxManifests);
     if (!list.has_value()) {
-      return std::move(list).error().with_code(Code::kInvalidArgument).with_context(
-          "manifest list " + input_.snapshot.manifest_list);
+      return std::move(list)
+          .error()
+          .with_code(Code::kInvalidArgument)
+          .with_context("manifest list " + input_.snapshot.manifest_list);
     }
     out_.manifests = std::move(*list);
     DIL_CHECK_OK(sort_manifests());
@@ -95,11 +97,14 @@ class Reader {
     decoded_.resize(fresh_.size());
     return parallel_for(fresh_.size(), kReaders, [&](std::size_t i) -> Status {
       const ManifestFile& file = *fresh_[i];
-      DIL_TRY(std::string bytes, get_client_object(objects_, file.manifest_path, kMaxManifestBytes));
+      DIL_TRY(std::string bytes,
+              get_client_object(objects_, file.manifest_path, kMaxManifestBytes));
       auto decoded = manifest::decode_manifest(bytes, kMaxEntries);
       if (!decoded.has_value()) {
-        return std::move(decoded).error().with_code(Code::kInvalidArgument).with_context(
-            "manifest " + file.manifest_path);
+        return std::move(decoded)
+            .error()
+            .with_code(Code::kInvalidArgument)
+            .with_context("manifest " + file.manifest_path);
       }
       decoded_[i] = std::move(*decoded);
       return {};
@@ -148,7 +153,8 @@ class Reader {
       return invalid_argument("the counts of manifest {} in its list are not those of its entries",
                               file.manifest_path);
     }
-    (file.content == ManifestContent::kData ? data_balance_ : delete_balance_) -= existing + deleted;
+    (file.content == ManifestContent::kData ? data_balance_ : delete_balance_) -=
+        existing + deleted;
     if (!fresh.entries.empty()) {
       (file.content == ManifestContent::kData ? out_.delta.added : out_.delta.added_deletes)
           .push_back(std::move(fresh));
@@ -187,8 +193,8 @@ class Reader {
       return invalid_argument("{}: negative counts", data.file_path);
     }
     const bool is_own = !entry.snapshot_id || *entry.snapshot_id == input_.snapshot.snapshot_id;
-    // DuckDB leaves the id of the snapshot that added a file in the entry that deletes it. A file that
-    // was deleted earlier is no live one of the parent, so `check_balance` finds such entries.
+    // DuckDB leaves the id of the snapshot that added a file in the entry that deletes it. A file
+    // that was deleted earlier is no live one of the parent, so `check_balance` finds such entries.
     if (entry.status == EntryStatus::kAdded && !is_own) {
       return invalid_argument("{} is added by another snapshot in a new manifest", data.file_path);
     }
@@ -199,13 +205,14 @@ class Reader {
     const manifest::DataFile& data = entry.data_file;
     DIL_CHECK_OK(data.content == Content::kData ? check_path(input_.paths, data.file_path)
                                                 : check_delete_path(data.file_path));
-    const bool is_vector = data.content == Content::kPositionDeletes && data.file_format == "PUFFIN";
+    const bool is_vector =
+        data.content == Content::kPositionDeletes && data.file_format == "PUFFIN";
     if (data.file_format != "PARQUET" && !is_vector) {
       return invalid_argument("{} has format {}; only Parquet data can be committed",
                               data.file_path, data.file_format);
     }
-    if (is_vector && (!data.content_offset || !data.content_size_in_bytes ||
-                      !data.referenced_data_file)) {
+    if (is_vector &&
+        (!data.content_offset || !data.content_size_in_bytes || !data.referenced_data_file)) {
       return invalid_argument("{}: a deletion vector without offset, size or data file",
                               data.file_path);
     }

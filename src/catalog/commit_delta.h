@@ -23,9 +23,9 @@ struct AddedDataFiles {
 };
 
 struct SnapshotDelta {
-  std::vector<AddedDataFiles> added;              // one for each manifest that adds data files
-  std::vector<manifest::DataFile> removed;        // data files
-  std::vector<AddedDataFiles> added_deletes;      // delete files, likewise
+  std::vector<AddedDataFiles> added;          // one for each manifest that adds data files
+  std::vector<manifest::DataFile> removed;    // data files
+  std::vector<AddedDataFiles> added_deletes;  // delete files, likewise
   std::vector<manifest::DataFile> removed_deletes;
   // Rows that equality deletes take out of data files; by path, ascending positions.
   std::map<std::string, std::vector<std::int64_t>> equal_positions;
@@ -37,8 +37,8 @@ struct SnapshotDelta {
   std::int64_t added_files() const;
   std::int64_t added_rows() const;
   bool changes_files() const {
-    return !added.empty() || !removed.empty() || !added_deletes.empty() || !removed_deletes.empty() ||
-           !set_positions.empty();
+    return !added.empty() || !removed.empty() || !added_deletes.empty() ||
+           !removed_deletes.empty() || !set_positions.empty();
   }
 };
 
@@ -54,9 +54,9 @@ struct PathRules {
 Status check_path(const PathRules& rules, const std::string& path);
 
 struct DeltaInput {
-  const iceberg::Snapshot& snapshot;                       // as the client sent it
-  std::span<const manifest::ManifestFile> parent;          // manifests of the snapshot before it
-  const iceberg::TableMetadata& metadata;                  // specs and schemas that are known
+  const iceberg::Snapshot& snapshot;               // as the client sent it
+  std::span<const manifest::ManifestFile> parent;  // manifests of the snapshot before it
+  const iceberg::TableMetadata& metadata;          // specs and schemas that are known
   const PathRules& paths;
 };
 // Also gives the client's whole list, which the next snapshot of the same commit follows.

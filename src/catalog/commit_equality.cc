@@ -52,8 +52,8 @@ bool may_meet(const manifest::DataFile& data, const manifest::DataFile& deletes,
   if (count(data.null_value_counts, id, 1) > 0 && count(deletes.null_value_counts, id, 1) > 0) {
     return true;
   }
-  const bool is_float = field.type.kind == iceberg::TypeKind::kFloat ||
-                        field.type.kind == iceberg::TypeKind::kDouble;
+  const bool is_float =
+      field.type.kind == iceberg::TypeKind::kFloat || field.type.kind == iceberg::TypeKind::kDouble;
   const auto* data_low = bound(data.lower_bounds, id);
   const auto* data_high = bound(data.upper_bounds, id);
   const auto* delete_low = bound(deletes.lower_bounds, id);
@@ -120,7 +120,8 @@ Status TableWork::match_equality_deletes(MainStep& step, const LiveSet& live) {
     for (const std::int32_t id : ids) {
       const iceberg::Field* field = schema->find(FieldId(id));
       if (field == nullptr || !field->type.is_primitive()) {
-        return invalid_argument("equality deletes by field {}, which is no column of the table", id);
+        return invalid_argument("equality deletes by field {}, which is no column of the table",
+                                id);
       }
       DIL_TRY(std::string type, translate::ducklake_type_of(field->type));
       EqualityColumn column;

@@ -200,14 +200,15 @@ Status FilePreparer::take_added(const SnapshotDelta& delta, bool revives_files,
       // Paths without a scheme name no object, so none can be removed under another table either.
       if (file.file_path.find("://") != std::string::npos) paths.push_back(file.file_path);
       const auto kept = delta.kept_row_ids.find(file.file_path);
-      out.added.push_back({&file, item.header.spec.spec_id,
-                           kept == delta.kept_row_ids.end() ? std::nullopt
-                                                            : std::optional(kept->second)});
+      out.added.push_back(
+          {&file, item.header.spec.spec_id,
+           kept == delta.kept_row_ids.end() ? std::nullopt : std::optional(kept->second)});
     }
   }
   DIL_TRY(std::vector<std::string> used,
-          store::find_used_paths(world_.connection, world_.lake, world_.definition.table, paths,
-                                 revives_files ? store::UsedBy::kLiveRows : store::UsedBy::kAnyRow));
+          store::find_used_paths(
+              world_.connection, world_.lake, world_.definition.table.table_id, paths,
+              revives_files ? store::UsedBy::kLiveRows : store::UsedBy::kAnyRow));
   if (!used.empty()) {
     return invalid_argument("{} is, or was, part of a table already: a file can be added only once",
                             used.front());
@@ -226,8 +227,9 @@ Status FilePreparer::load_old_positions() {
   std::erase_if(ids, [&](std::int64_t id) { return old_positions_.contains(id); });
   if (ids.empty()) return {};
   for (const std::int64_t id : ids) old_positions_[id];
-  DIL_TRY(std::vector<ducklake::DeleteFileRow> rows,
-          store::load_delete_files_of(world_.connection, world_.lake, world_.definition.table, ids));
+  DIL_TRY(
+      std::vector<ducklake::DeleteFileRow> rows,
+      store::load_delete_files_of(world_.connection, world_.lake, world_.definition.table, ids));
   for (const ducklake::DeleteFileRow& row : rows) {
     if (row.life.end) continue;
     Positions& positions = old_positions_[row.data_file_id.value];
@@ -330,12 +332,11 @@ Status write_files(pg::Transaction& transaction, const store::Lake& lake,
   for (const std::string& path : files.ended_own) ended.push_back(own_ids.data.at(path));
   DIL_CHECK_OK(store::end_data_files(transaction, lake, table.table_id, snapshot, ended));
   for (const PreparedFiles::InlinedEnd& end : files.inlined_ends) {
-    DIL_CHECK_OK(store::end_inlined_rows(transaction, lake, end.table, end.begin, snapshot,
-                                         end.row_ids));
+    DIL_CHECK_OK(
+        store::end_inlined_rows(transaction, lake, end.table, end.begin, snapshot, end.row_ids));
   }
   if (!files.added.empty()) {
-    DIL_TRY(store::TableStatistics now,
-            store::load_statistics(transaction, lake, table.table_id));
+    DIL_TRY(store::TableStatistics now, store::load_statistics(transaction, lake, table.table_id));
     store::TableTotals totals = now.totals.value_or(store::TableTotals{});
     std::vector<store::NewDataFile> rows;
     std::vector<const manifest::DataFile*> added;
@@ -370,8 +371,8 @@ Status write_files(pg::Transaction& transaction, const store::Lake& lake,
     DIL_CHECK_OK(store::insert_data_files(transaction, lake, table, snapshot, rows));
     const translate::MergedStats merged = translate::merge_table_stats(
         now.columns, !now.totals.has_value(), rules.schema, rules.hidden, added);
-    DIL_CHECK_OK(store::save_totals(transaction, lake, table.table_id, totals,
-                                    !now.totals.has_value()));
+    DIL_CHECK_OK(
+        store::save_totals(transaction, lake, table.table_id, totals, !now.totals.has_value()));
     DIL_CHECK_OK(store::save_column_stats(transaction, lake, table.table_id, merged.changed,
                                           merged.forgotten));
     std::size_t first = 0;
@@ -380,8 +381,8 @@ Status write_files(pg::Transaction& transaction, const store::Lake& lake,
       for (std::size_t i = 0; i < item->entries.size(); ++i) ids.push_back(rows[first + i].id);
       first += item->entries.size();
       DIL_TRY(std::string bytes, manifest::encode_manifest(item->header, item->entries));
-      DIL_CHECK_OK(store::insert_committed_files(transaction, lake, table.table_id, ids,
-                                                 std::move(bytes)));
+      DIL_CHECK_OK(
+          store::insert_committed_files(transaction, lake, table.table_id, ids, std::move(bytes)));
     }
   }
   for (const PreparedFiles::Deletes& item : files.deletes) {

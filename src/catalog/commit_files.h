@@ -17,6 +17,7 @@
 #include "store/commit_sidecar.h"
 #include "store/sidecar.h"
 #include "store/table_files.h"
+#include "store/used_paths.h"
 
 // The file changes of the snapshots that one commit adds to a table's main branch: first prepared
 // (objects are read and written, nothing is visible), then written as rows inside the transaction.
@@ -42,9 +43,9 @@ struct PreparedFiles {
     // Of a file that the same commit adds the id is known only inside the transaction.
     std::optional<DataFileId> data_file;
     std::string data_path;
-    std::optional<std::int64_t> replaces;      // a live delete file of the table
-    bool replaces_own = false;                 // one that an earlier snapshot of this commit wrote
-    std::optional<objstore::PutObject> object; // absent: the deletes end without successor
+    std::optional<std::int64_t> replaces;       // a live delete file of the table
+    bool replaces_own = false;                  // one that an earlier snapshot of this commit wrote
+    std::optional<objstore::PutObject> object;  // absent: the deletes end without successor
     std::string path;
     std::int64_t count = 0;
     std::int64_t footer_size = 0;
@@ -95,8 +96,8 @@ class FilePreparer {
                      PreparedFiles& out);
 
   const FileWorld& world_;
-  std::unordered_map<std::string, store::LiveFile> live_;          // by path
-  std::unordered_map<std::string, store::InlinedFile> inlined_;    // by path
+  std::unordered_map<std::string, store::LiveFile> live_;        // by path
+  std::unordered_map<std::string, store::InlinedFile> inlined_;  // by path
   bool has_loaded_inlined_ = false;
   std::unordered_map<std::string, const manifest::DataFile*> own_;  // added by this commit
   std::unordered_map<std::string, std::vector<std::int64_t>> own_positions_;

@@ -26,9 +26,9 @@ bool must_not_exist(const TableCommit& commit) {
 constexpr std::int64_t kMaxBehind = 1000;
 
 bool is_about(const ducklake::Change& change, TableId table) {
-  return change.id == table.value && (change.kind == ducklake::ChangeKind::kAlteredTable ||
-                                      change.kind == ducklake::ChangeKind::kDroppedTable ||
-                                      change.touches_data());
+  return change.id == table.value &&
+         (change.kind == ducklake::ChangeKind::kAlteredTable ||
+          change.kind == ducklake::ChangeKind::kDroppedTable || change.touches_data());
 }
 
 bool is_name_change(const ducklake::Change& change) {
@@ -62,8 +62,7 @@ Result<std::vector<std::shared_ptr<const TableView>>> CommitRun::run() {
     DIL_TRY(lease_, owner_.backends_.pool.acquire(until_));
     (*lease_)->set_deadline(until_);
     Result<Round> result = round();
-    const bool is_lost_race =
-        !result.has_value() && pg::is_serialization_conflict(result.error());
+    const bool is_lost_race = !result.has_value() && pg::is_serialization_conflict(result.error());
     if (result.has_value() && *result == Round::kDone) {
       auto views = publish();
       unlock();
@@ -137,8 +136,8 @@ Status CommitRun::resolve() {
                           display_name(commit.table));
       }
       DIL_CHECK_OK(check_new_name("table", commit.table.name));
-      DIL_CHECK_OK(require_free_name(connection, lake, target.space, commit.table.name,
-                                     EntryKind::kTable));
+      DIL_CHECK_OK(
+          require_free_name(connection, lake, target.space, commit.table.name, EntryKind::kTable));
     }
     targets_.push_back(std::move(target));
   }
@@ -210,13 +209,12 @@ Status CommitRun::plan() {
       fresh.name = target.commit->table.name;
       DIL_TRY(fresh.schema_path,
               store::load_schema_folder(connection, lake, target.space.schema_id));
-      DIL_TRY(fresh.is_name_used,
-              store::is_folder_used(connection, lake, fresh.schema_path,
-                                    fresh.schema_path + fresh.name + "/"));
+      DIL_TRY(fresh.is_name_used, store::is_folder_used(connection, lake, fresh.schema_path,
+                                                        fresh.schema_path + fresh.name + "/"));
       place = std::move(fresh);
     }
-    target.work = std::make_unique<TableWork>(owner_.deps_, connection, std::move(view),
-                                              std::move(place));
+    target.work =
+        std::make_unique<TableWork>(owner_.deps_, connection, std::move(view), std::move(place));
     DIL_CHECK_OK(target.work->plan(target.commit->requirements, target.commit->updates,
                                    target.commit->registered.get()));
     objects.insert(objects.end(), target.work->objects().begin(), target.work->objects().end());
@@ -290,8 +288,7 @@ Result<bool> CommitRun::is_overtaken(pg::Connection& connection, SnapshotId befo
   for (const Target& target : targets_) {
     if (target.work->is_new()) continue;
     DIL_TRY(std::optional<store::TableName> found,
-            store::find_table(connection, lake, target.space.schema_id,
-                              target.commit->table.name));
+            store::find_table(connection, lake, target.space.schema_id, target.commit->table.name));
     if (!found || found->table_id != *target.id) return true;
   }
   return false;
@@ -361,11 +358,10 @@ Result<std::vector<std::shared_ptr<const TableView>>> CommitRun::publish() {
   std::set<TableId> done;
   for (const Target& target : targets_) {
     if (!target.id || !done.insert(*target.id).second) continue;
-    auto view =
-        locks_.empty()
-            ? owner_.projector_.project(*target.id, owner_.cache_.find(*target.id), until_)
-            : owner_.projector_.project_locked(**lease_, *target.id,
-                                               owner_.cache_.find(*target.id));
+    auto view = locks_.empty()
+                    ? owner_.projector_.project(*target.id, owner_.cache_.find(*target.id), until_)
+                    : owner_.projector_.project_locked(**lease_, *target.id,
+                                                       owner_.cache_.find(*target.id));
     if (!view.has_value()) {
       if (is_repeated_) return std::move(view).error();
       return Error(Code::kCommitStateUnknown,

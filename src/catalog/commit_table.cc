@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "catalog/random_name.h"
-#include "iceberg/snapshot_json.h"
 #include "iceberg/reserved_names.h"
+#include "iceberg/snapshot_json.h"
 #include "iceberg/table_metadata_json.h"
 #include "json/writer.h"
 
@@ -22,11 +22,10 @@ std::string without_slashes(std::string text) {
 }
 
 bool is_plain_folder(const std::string& name) {
-  return !name.empty() && name.size() <= 128 &&
-         std::all_of(name.begin(), name.end(), [](char c) {
-           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                  c == '_' || c == '-';
-         });
+  return !name.empty() && name.size() <= 128 && std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-';
+  });
 }
 
 // All files that the snapshot adds; a deletion vector's file may hold several.
@@ -38,8 +37,8 @@ std::vector<store::SideFile> side_files_of(const SnapshotDelta& delta) {
         const manifest::DataFile& file = entry.data_file;
         // A path without a scheme names no object.
         if (file.file_path.find("://") == std::string::npos) continue;
-        found.emplace(file.file_path, store::SideFile{file.file_path, file.record_count,
-                                                      file.file_size_in_bytes});
+        found.emplace(file.file_path,
+                      store::SideFile{file.file_path, file.record_count, file.file_size_in_bytes});
       }
     }
   }
@@ -97,8 +96,8 @@ Status TableWork::plan(const std::vector<iceberg::Requirement>& requirements,
     step.delta = registered->delta;
     steps_.push_back(std::move(step));
   }
-  world_.emplace(FileWorld{connection_, deps_.lake, definition_, places_, deps_.objects,
-                           deps_.engine});
+  world_.emplace(
+      FileWorld{connection_, deps_.lake, definition_, places_, deps_.objects, deps_.engine});
   preparer_.emplace(*world_);
   DIL_CHECK_OK(resolve_equality_deletes());
   for (MainStep& step : steps_) {
@@ -207,11 +206,11 @@ Status TableWork::add_snapshot(const iceberg::Snapshot& snapshot) {
   if (id <= 0) return invalid_argument("snapshot id {} is not positive", id);
   const bool is_known = pending_.contains(id) || (view_ && view_->state().find(id) != nullptr);
   if (is_known) return invalid_argument("snapshot {} exists already", id);
-  if (snapshot.manifest_list.empty()) return invalid_argument("snapshot {} has no manifest list", id);
-  if (snapshot.schema_id && std::none_of(metadata_.schemas.begin(), metadata_.schemas.end(),
-                                         [&](const iceberg::Schema& s) {
-                                           return s.schema_id == *snapshot.schema_id;
-                                         })) {
+  if (snapshot.manifest_list.empty())
+    return invalid_argument("snapshot {} has no manifest list", id);
+  if (snapshot.schema_id &&
+      std::none_of(metadata_.schemas.begin(), metadata_.schemas.end(),
+                   [&](const iceberg::Schema& s) { return s.schema_id == *snapshot.schema_id; })) {
     return invalid_argument("snapshot {} names schema {}, which the table does not have", id,
                             *snapshot.schema_id);
   }
@@ -273,8 +272,7 @@ Status TableWork::set_ref(const iceberg::SetSnapshotRef& update) {
 }
 
 Status TableWork::set_main(std::int64_t id) {
-  const std::optional<std::int64_t> now =
-      main_is_cleared_ ? std::nullopt : current_main();
+  const std::optional<std::int64_t> now = main_is_cleared_ ? std::nullopt : current_main();
   if (now == id) return {};
   if (pending_.contains(id)) return place_on_main(id);
   const SnapshotRecord* record = view_ ? view_->state().find(id) : nullptr;
@@ -285,8 +283,8 @@ Status TableWork::set_main(std::int64_t id) {
   std::vector<const SnapshotRecord*> chain;
   const auto& side = view_->state().side;
   for (const SnapshotRecord* at = record; at != nullptr;) {
-    const bool is_side = std::any_of(side.begin(), side.end(),
-                                     [&](const SnapshotRecord& r) { return &r == at; });
+    const bool is_side =
+        std::any_of(side.begin(), side.end(), [&](const SnapshotRecord& r) { return &r == at; });
     if (!is_side) break;
     chain.insert(chain.begin(), at);
     if (at->parent_id == now) {
@@ -384,7 +382,8 @@ Status TableWork::check_final_state() {
     if (id == main) return invalid_argument("snapshot {} is main's and cannot be removed", id);
     for (const auto& [name, ref] : refs_) {
       if (ref.snapshot_id == id) {
-        return invalid_argument("snapshot {} is named by ref \"{}\" and cannot be removed", id, name);
+        return invalid_argument("snapshot {} is named by ref \"{}\" and cannot be removed", id,
+                                name);
       }
     }
   }
@@ -417,7 +416,8 @@ Status TableWork::place_new_table() {
     if (!check_path(inside, metadata_.location).has_value()) {
       return invalid_argument("location {} does not lie inside the catalog", metadata_.location);
     }
-    DIL_TRY(bool is_taken, store::overlaps_tables(connection_, deps_.lake, metadata_.location + "/"));
+    DIL_TRY(bool is_taken,
+            store::overlaps_tables(connection_, deps_.lake, metadata_.location + "/"));
     if (is_taken) {
       return invalid_argument("location {} overlaps that of another table", metadata_.location);
     }
@@ -556,8 +556,8 @@ Status TableWork::write_snapshots(pg::Transaction& transaction,
       row.first_row_id = totals.next_row_id;
       row.added_rows = step.added_rows;
       totals.next_row_id += step.added_rows;
-      DIL_CHECK_OK(store::save_totals(transaction, deps_.lake, table_id_, totals,
-                                      !now.totals.has_value()));
+      DIL_CHECK_OK(
+          store::save_totals(transaction, deps_.lake, table_id_, totals, !now.totals.has_value()));
     }
     DIL_CHECK_OK(store::insert_client_snapshot(transaction, deps_.lake, table_id_, row));
     DIL_CHECK_OK(store::add_side_files(transaction, deps_.lake, table_row_,

@@ -94,7 +94,7 @@ class TableWork {
  private:
   // A snapshot that reaches main.
   struct MainStep {
-    std::optional<iceberg::Snapshot> client;    // as the client sent it; absent: made by the server
+    std::optional<iceberg::Snapshot> client;  // as the client sent it; absent: made by the server
     std::map<std::string, std::string> summary;
     std::optional<std::int64_t> moved_id;  // a published side snapshot that becomes this one
     std::optional<std::int64_t> shown_id;  // by which updates that follow call it
@@ -165,7 +165,7 @@ class TableWork {
 
   store::TableDefinition definition_;
   TablePlaces places_;
-  iceberg::TableMetadata before_;   // without snapshots; refs filled, main included
+  iceberg::TableMetadata before_;    // without snapshots; refs filled, main included
   iceberg::TableMetadata metadata_;  // as the updates make it
   iceberg::ApplyState apply_state_;
   std::map<std::string, iceberg::SnapshotRef> refs_;  // but for main
@@ -198,7 +198,7 @@ class TableWork {
   std::int64_t partition_id_ = -1;    // live after the commit, -1: none
   std::int32_t partition_spec_ = -1;  // the spec that it stands for
   std::int64_t sort_id_ = -1;
-  ducklake::TableRow table_row_;      // as it is inside the transaction
+  ducklake::TableRow table_row_;  // as it is inside the transaction
 };
 
 }  // namespace duckicelake::catalog

@@ -226,8 +226,8 @@ class Loader {
             store::load_data_files_by_id(context_.connection, context_.lake, table(), old));
     if (!files.empty()) {
       DIL_TRY(std::vector<store::CommittedFiles> stored,
-              store::load_committed_files_of(context_.connection, context_.lake,
-                                             table().table_id, old));
+              store::load_committed_files_of(context_.connection, context_.lake, table().table_id,
+                                             old));
       DIL_CHECK_OK(take_committed(std::move(stored)));
     }
     for (const ducklake::DataFileRow& file : files) {
@@ -353,7 +353,7 @@ class Loader {
   const ChainStart& start_;
   std::span<const std::int64_t> chain_;
   std::vector<ChainFile> out_;
-  std::unordered_map<std::int64_t, std::size_t> index_;  // by key
+  std::unordered_map<std::int64_t, std::size_t> index_;               // by key
   std::unordered_map<std::int64_t, translate::FileEntry> committed_;  // by data file id
   std::vector<std::size_t> partial_;
   std::vector<std::size_t> without_row_id_;

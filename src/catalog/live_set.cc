@@ -49,10 +49,11 @@ Result<Positions> load_positions(objstore::ObjectStore& objects, DataEngine& eng
     if (file.file_format == "PUFFIN") {
       DIL_TRY(std::string key, objects.key_of(file.file_path));
       const auto size = static_cast<std::size_t>(file.content_size_in_bytes.value_or(0));
-      if (size > kMaxVectorBytes) return Error(Code::kCorruptData, "a deletion vector is too large");
+      if (size > kMaxVectorBytes)
+        return Error(Code::kCorruptData, "a deletion vector is too large");
       DIL_TRY(std::string blob,
-              objects.get_range(key, {static_cast<std::uint64_t>(file.content_offset.value_or(0)),
-                                      size}));
+              objects.get_range(
+                  key, {static_cast<std::uint64_t>(file.content_offset.value_or(0)), size}));
       DIL_TRY(Positions read, puffin::decode_deletion_vector(blob, kMaxPositions));
       out.insert(out.end(), read.begin(), read.end());
       continue;

@@ -18,6 +18,7 @@ using store::Levels;
 struct TableRef {
   Levels levels;
   std::string name;
+  friend bool operator==(const TableRef&, const TableRef&) = default;
 };
 
 // For messages: levels joined by dots.

@@ -60,11 +60,20 @@ void VersionHints::note(const std::string& folder, std::int64_t version) {
   wake_.notify_all();
 }
 
+void VersionHints::settle() {
+  std::unique_lock lock(mutex_);
+  is_urgent_ = !pending_.empty();
+  wake_.notify_all();
+  wake_.wait(lock, [this] { return (pending_.empty() && !is_writing_) || stopping_; });
+}
+
 void VersionHints::run() {
   std::unique_lock lock(mutex_);
   while (!stopping_ || !pending_.empty()) {
     wake_.wait(lock, [this] { return stopping_ || !pending_.empty(); });
-    wake_.wait_for(lock, kDelay, [this] { return stopping_; });
+    wake_.wait_for(lock, kDelay, [this] { return stopping_ || is_urgent_; });
+    is_urgent_ = false;
+    is_writing_ = true;
     const std::map<std::string, std::int64_t> batch = std::exchange(pending_, {});
     lock.unlock();
     std::vector<objstore::PutObject> objects;
@@ -75,6 +84,8 @@ void VersionHints::run() {
     }
     (void)objects_.put_many(objects);
     lock.lock();
+    is_writing_ = false;
+    wake_.notify_all();
     if (stopping_) break;
   }
 }

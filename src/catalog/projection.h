@@ -66,6 +66,8 @@ class VersionHints {
   VersionHints& operator=(const VersionHints&) = delete;
   // `folder`: the table's metadata folder, a URI ending in '/'.
   void note(const std::string& folder, std::int64_t version);
+  // Returns when what was noted before is written: then objects can be removed for good.
+  void settle();
 
   static constexpr std::chrono::milliseconds kDelay{500};
 
@@ -75,6 +77,8 @@ class VersionHints {
   std::mutex mutex_;  // guards all below
   std::condition_variable wake_;
   std::map<std::string, std::int64_t> pending_;
+  bool is_writing_ = false;
+  bool is_urgent_ = false;
   bool stopping_ = false;
   std::thread thread_;  // begins with the first note
 };
@@ -101,6 +105,9 @@ class Projector {
   // The same on a connection that holds the table's lock (store::lock_table) already.
   Result<std::shared_ptr<const TableView>> project_locked(
       pg::Connection& connection, TableId table, std::shared_ptr<const TableView> previous);
+
+  // No object of a table that was published before is written after this.
+  void settle() { hints_.settle(); }
 
   const ProjectionCounters& counters() const { return counters_; }
 

@@ -152,10 +152,9 @@ Status ProjectionRun::build_specs() {
   translate::SpecHistory known;
   known.specs = document.partition_specs;
   known.last_partition_id = document.last_partition_id;
-  DIL_TRY(specs_, translate::extend_spec_history(std::move(known), definition_.partitions, current,
-                                                 definition_.columns,
-                                                 is_first_ ? SnapshotId(-1)
-                                                           : state_.stored.through));
+  DIL_TRY(specs_, translate::extend_spec_history(
+                      std::move(known), definition_.partitions, current, definition_.columns,
+                      is_first_ ? SnapshotId(-1) : state_.stored.through));
   document.partition_specs = specs_.specs;
   document.last_partition_id = specs_.last_partition_id;
   std::int64_t live = kNoBinding;

@@ -5,9 +5,9 @@
 #include <atomic>
 
 #include "catalog/backends.h"
+#include "catalog/eager.h"
 #include "catalog/maintenance.h"
 #include "catalog/namespaces.h"
-#include "catalog/eager.h"
 #include "catalog/projection.h"
 #include "catalog/table_cache.h"
 #include "catalog/table_commits.h"
@@ -16,15 +16,6 @@
 
 namespace duckicelake::catalog {
 namespace {
-
-// Levels and names may hold any character but NUL and 0x1F, which the routes take as a separator.
-std::string cache_key(const TableRef& table) {
-  std::string out;
-  for (const std::string& level : table.levels) out.append(level).push_back('\x1f');
-  out.push_back('\0');
-  out.append(table.name);
-  return out;
-}
 
 // Leaves the latch whichever way the block ends.
 struct LatchHold {
@@ -57,7 +48,10 @@ struct Service::Impl {
                                  return answer_of(caller,
                                                   {table, SnapshotsMode::kAll, std::nullopt});
                                },
-                               [this](TableId table) { cache.erase(table); }}),
+                               [this](TableId table) {
+                                 cache.erase(table);
+                                 projector.settle();
+                               }}),
         views(backends),
         commits({config_in.default_format_version, config_in.allows_bare_paths}, backends,
                 projector, cache, latch),
@@ -110,7 +104,7 @@ struct Service::Impl {
             store::find_table(connection, lake, ns->schema_id, table.name));
     if (!found) return no_such_table(table);
     TableCache::Named named{found->table_id, ns->schema_id, looked_up_at};
-    if (looked_up_at.value >= 0) cache.insert_name(cache_key(table), named);
+    if (looked_up_at.value >= 0) cache.insert_name(table, named);
     return named;
   }
 
@@ -125,12 +119,11 @@ struct Service::Impl {
     const pg::Deadline until = deadline();
     DIL_TRY(HeadProbe::Fresh fresh, probe.await_blocking(until));
     TableCache::Named named;
-    const std::string key = cache_key(table);
-    std::optional<TableCache::Named> known = cache.find_name(key);
+    std::optional<TableCache::Named> known = cache.find_name(table);
     if (known && known->resolved_at >= probe.last_name_change()) {
       named = *known;
     } else {
-      cache.erase_name(key);
+      cache.erase_name(table);
       DIL_TRY(pg::Lease lease, pool.acquire(until));
       DIL_TRY(named, resolve(*lease, table, fresh.head.snapshot));
     }
@@ -146,7 +139,7 @@ struct Service::Impl {
     const LatchHold hold{latch, named.table};
     Result<std::shared_ptr<const TableView>> view = view_under_latch(named.table, fresh, until);
     if (!view.has_value() && view.error().code() == Code::kNoSuchTable) {
-      cache.erase_name(key);
+      cache.erase_name(table);
       return no_such_table(table);
     }
     return view;
@@ -269,7 +262,7 @@ std::shared_ptr<const TableAnswer> Service::cached_table(const Caller& caller,
                                                          const LoadTableRequest& request,
                                                          const HeadProbe::Fresh& fresh) {
   if (request.pinned_snapshot) return nullptr;
-  std::optional<TableCache::Named> named = impl_->cache.find_name(cache_key(request.table));
+  std::optional<TableCache::Named> named = impl_->cache.find_name(request.table);
   if (!named || named->resolved_at < impl_->probe.last_name_change()) return nullptr;
   std::shared_ptr<const TableView> view = impl_->cache.find(named->table);
   if (!view || !impl_->is_current(*view, fresh)) return nullptr;

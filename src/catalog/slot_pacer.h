@@ -9,9 +9,9 @@
 namespace duckicelake::catalog {
 
 // Leaves DuckDB's writers their share of a lake. Every commit needs the next snapshot id, and a
-// DuckDB session that loses the race for it waits 50 ms and more before it tries again, ten times at
-// most; our commits would always be faster. So while others commit to the lake, ours come in short
-// windows with longer pauses between them. Thread-safe; one for each lake of a process.
+// DuckDB session that loses the race for it waits 50 ms and more before it tries again, ten times
+// at most; our commits would always be faster. So while others commit to the lake, ours come in
+// short windows with longer pauses between them. Thread-safe; one for each lake of a process.
 class SlotPacer {
  public:
   using Clock = std::chrono::steady_clock;

@@ -3,23 +3,31 @@
 
 namespace duckicelake::catalog {
 
-std::optional<TableCache::Named> TableCache::find_name(const std::string& key) const {
+std::size_t TableCache::NameHash::operator()(const TableRef& table) const {
+  const std::hash<std::string> hash;
+  std::size_t out = hash(table.name);
+  // The order counts: a.b is not b.a.
+  for (const std::string& level : table.levels) out = out * 31 + hash(level);
+  return out;
+}
+
+std::optional<TableCache::Named> TableCache::find_name(const TableRef& table) const {
   std::lock_guard lock(mutex_);
-  auto it = names_.find(key);
+  auto it = names_.find(table);
   if (it == names_.end()) return std::nullopt;
   return it->second;
 }
 
-void TableCache::insert_name(const std::string& key, const Named& named) {
+void TableCache::insert_name(const TableRef& table, const Named& named) {
   std::lock_guard lock(mutex_);
   // Names come and go with renames; a full map is dropped, it fills again with one look-up a name.
   if (names_.size() >= 4 * capacity_) names_.clear();
-  names_[key] = named;
+  names_[table] = named;
 }
 
-void TableCache::erase_name(const std::string& key) {
+void TableCache::erase_name(const TableRef& table) {
   std::lock_guard lock(mutex_);
-  names_.erase(key);
+  names_.erase(table);
 }
 
 std::shared_ptr<const TableView> TableCache::find(TableId table) {

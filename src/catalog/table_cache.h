@@ -7,11 +7,11 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <string>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "catalog/head_probe.h"
+#include "catalog/name_lookup.h"
 #include "catalog/table_view.h"
 
 namespace duckicelake::catalog {
@@ -28,9 +28,9 @@ class TableCache {
     SchemaId schema;
     SnapshotId resolved_at;  // the lake's head when the name was looked up, or an older one
   };
-  std::optional<Named> find_name(const std::string& key) const;
-  void insert_name(const std::string& key, const Named& named);
-  void erase_name(const std::string& key);
+  std::optional<Named> find_name(const TableRef& table) const;
+  void insert_name(const TableRef& table, const Named& named);
+  void erase_name(const TableRef& table);
 
   std::shared_ptr<const TableView> find(TableId table);
   // Keeps the one that was looked at later.
@@ -39,10 +39,13 @@ class TableCache {
   std::size_t size() const;
 
  private:
+  struct NameHash {
+    std::size_t operator()(const TableRef& table) const;
+  };
   using Order = std::list<std::shared_ptr<const TableView>>;
   const std::size_t capacity_;
   mutable std::mutex mutex_;  // guards all below
-  std::unordered_map<std::string, Named> names_;
+  std::unordered_map<TableRef, Named, NameHash> names_;
   Order order_;  // most recently used first
   std::unordered_map<TableId, Order::iterator> views_;
 };

@@ -90,9 +90,8 @@ Result<iceberg::TableMetadata> TableCommits::define(pg::Connection& connection,
   place.name = request.table.name;
   DIL_TRY(place.schema_path,
           store::load_schema_folder(connection, backends_.lake, space.schema_id));
-  DIL_TRY(place.is_name_used,
-          store::is_folder_used(connection, backends_.lake, place.schema_path,
-                                place.schema_path + place.name + "/"));
+  DIL_TRY(place.is_name_used, store::is_folder_used(connection, backends_.lake, place.schema_path,
+                                                    place.schema_path + place.name + "/"));
   if (definition.location.empty()) {
     definition.location = new_table_location(place, definition.uuid);
   } else {
@@ -102,8 +101,8 @@ Result<iceberg::TableMetadata> TableCommits::define(pg::Connection& connection,
       return invalid_argument("location {} does not lie inside the catalog", definition.location);
     }
     if (definition.location != new_table_location(place, definition.uuid)) {
-      DIL_TRY(bool is_taken, store::overlaps_tables(connection, backends_.lake,
-                                                    definition.location + "/"));
+      DIL_TRY(bool is_taken,
+              store::overlaps_tables(connection, backends_.lake, definition.location + "/"));
       if (is_taken) {
         return invalid_argument("location {} overlaps that of another table", definition.location);
       }
@@ -140,8 +139,8 @@ Result<iceberg::TableMetadata> TableCommits::stage(const WriteContext& context,
   ObjectRef object = object_of(space);
   object.name = display_name(request.table);
   DIL_CHECK_OK(backends_.check<Action::kCreateTable>(context.caller, std::move(object)));
-  DIL_CHECK_OK(require_free_name(*lease, backends_.lake, space, request.table.name,
-                                 EntryKind::kTable));
+  DIL_CHECK_OK(
+      require_free_name(*lease, backends_.lake, space, request.table.name, EntryKind::kTable));
   return define(*lease, request, space);
 }
 

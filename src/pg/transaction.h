@@ -40,8 +40,8 @@ class Transaction {
   Result<std::vector<ResultSet>> batch(std::span<const Statement> statements);
 
   // Sends the statement together with the next one, in order and without a round trip of its own.
-  // Its rows are dropped; its failure is that of the call it goes with. What nothing follows is sent
-  // by `commit`.
+  // Its rows are dropped; its failure is that of the call it goes with. What nothing follows is
+  // sent by `commit`.
   void defer(Statement statement);
 
   // The connection, inside of the transaction, for COPY, scripts and streams.

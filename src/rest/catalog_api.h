@@ -124,11 +124,11 @@ class ServiceCatalog final : public CatalogApi {
   Result<std::shared_ptr<const catalog::TableAnswer>> create_table(
       const catalog::WriteContext& context, catalog::CreateTableRequest request) override;
   Result<std::string> stage_table(const catalog::WriteContext& context,
-                                          catalog::CreateTableRequest request) override;
+                                  catalog::CreateTableRequest request) override;
   Result<std::shared_ptr<const catalog::TableAnswer>> commit_table(
       const catalog::WriteContext& context, catalog::TableCommit commit) override;
   Status commit_transaction(const catalog::WriteContext& context,
-                                    std::vector<catalog::TableCommit> commits) override;
+                            std::vector<catalog::TableCommit> commits) override;
   Result<std::shared_ptr<const catalog::TableAnswer>> register_table(
       const catalog::WriteContext& context, catalog::RegisterTableRequest request) override;
   Status drop_table(const catalog::WriteContext& context, const catalog::TableRef& table,

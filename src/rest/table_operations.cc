@@ -27,8 +27,7 @@ Answered create_table(const Context& context, Call& call) {
   DIL_TRY(const catalog::WriteContext write, write_context(call));
   DIL_TRY(CreateTableBody body, read_create_table(call.request.body, call.levels));
   if (!body.is_staged) {
-    DIL_TRY(const auto table,
-            context.deps.catalog.create_table(write, std::move(body.request)));
+    DIL_TRY(const auto table, context.deps.catalog.create_table(write, std::move(body.request)));
     return context.table_answers.respond_fresh(*table);
   }
   // Nothing is made yet, so nothing has a location either.
@@ -53,8 +52,7 @@ Answered commit_table(const Context& context, Call& call) {
 
 Answered commit_transaction(const Context& context, Call& call) {
   DIL_TRY(const catalog::WriteContext write, write_context(call));
-  DIL_TRY(std::vector<catalog::TableCommit> commits,
-          read_commit_transaction(call.request.body));
+  DIL_TRY(std::vector<catalog::TableCommit> commits, read_commit_transaction(call.request.body));
   DIL_CHECK_OK(context.deps.catalog.commit_transaction(write, std::move(commits)));
   return no_content();
 }

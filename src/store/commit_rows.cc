@@ -21,17 +21,6 @@ constexpr Sql kFindLive =
     "ON d.data_file_id = f.data_file_id AND d.end_snapshot IS NULL "
     "WHERE f.table_id = $1 AND f.path = ANY($2) AND f.end_snapshot IS NULL";
 
-constexpr Sql kFindUsed =
-    "SELECT path, coalesce(path_is_relative, true) FROM {schema}.ducklake_data_file "
-    "WHERE path = ANY($2) AND (NOT coalesce(path_is_relative, true) OR table_id = $1) "
-    "AND ($3 OR end_snapshot IS NULL) AND NOT (table_id = $1 AND begin_snapshot = -1)";
-constexpr Sql kRevive =
-    "INSERT INTO duckicelake.revived_path (metadata_schema, path) "
-    "SELECT $1, p FROM unnest($2::text[]) AS u(p) ON CONFLICT DO NOTHING";
-
-constexpr Sql kUnschedule =
-    "DELETE FROM {schema}.ducklake_files_scheduled_for_deletion WHERE path = ANY($1)";
-
 constexpr Sql kInsertFiles =
     "INSERT INTO {schema}.ducklake_data_file (data_file_id, table_id, begin_snapshot, path, "
     "path_is_relative, file_format, record_count, file_size_bytes, row_id_start, partition_id, "
@@ -217,8 +206,8 @@ Result<std::vector<LiveFile>> find_live_files(pg::Connection& connection, const 
   if (paths.empty()) return std::vector<LiveFile>();
   const std::unordered_set<std::string> wanted(paths.begin(), paths.end());
   DIL_TRY(pg::ResultSet rows,
-          connection.exec(in_schema(lake, kFindLive,
-                                    {table.table_id, Param::text_array(both_forms(table, paths))})));
+          connection.exec(in_schema(
+              lake, kFindLive, {table.table_id, Param::text_array(both_forms(table, paths))})));
   std::vector<LiveFile> out;
   for (pg::Row row : rows) {
     RowReader in(row);
@@ -234,41 +223,6 @@ Result<std::vector<LiveFile>> find_live_files(pg::Connection& connection, const 
     if (wanted.contains(file.path)) out.push_back(std::move(file));
   }
   return out;
-}
-
-Result<std::vector<std::string>> find_used_paths(pg::Connection& connection, const Lake& lake,
-                                                 const ducklake::TableRow& table,
-                                                 std::span<const std::string> paths,
-                                                 UsedBy used_by) {
-  if (paths.empty()) return std::vector<std::string>();
-  const std::unordered_set<std::string> wanted(paths.begin(), paths.end());
-  DIL_TRY(pg::ResultSet rows,
-          connection.exec(in_schema(lake, kFindUsed,
-                                    {table.table_id, Param::text_array(both_forms(table, paths)),
-                                     used_by == UsedBy::kAnyRow})));
-  std::vector<std::string> out;
-  for (pg::Row row : rows) {
-    RowReader in(row);
-    const std::string text = in.text();
-    std::string path = join_path(table.path, text, in.boolean());
-    DIL_CHECK_OK(in.status());
-    if (wanted.contains(path)) out.push_back(std::move(path));
-  }
-  return out;
-}
-
-Status revive_paths(pg::Transaction& transaction, const Lake& lake,
-                        std::span<const std::string> paths) {
-  if (paths.empty()) return {};
-  std::vector<std::string> forms(paths.begin(), paths.end());
-  for (const std::string& path : paths) {
-    if (path.starts_with(lake.data_path)) forms.push_back(path.substr(lake.data_path.size()));
-  }
-  // As DuckLake schedules them: below DATA_PATH relative, else absolute.
-  const std::array<Statement, 2> statements = {
-      in_schema(lake, kUnschedule, {Param::text_array(forms)}),
-      Statement{kRevive, {lake.metadata_schema.name(), Param::text_array(forms)}}};
-  return run_all(transaction, statements);
 }
 
 Status insert_data_files(pg::Transaction& transaction, const Lake& lake,
@@ -314,9 +268,10 @@ Status insert_data_files(pg::Transaction& transaction, const Lake& lake,
        Param::int64_array(relative), Param::int64_array(records), Param::int64_array(sizes),
        Param::int64_array(rows), Param::int64_array(partitions), Param::int64_array(mappings)}));
   if (!key_files.empty()) {
-    statements.push_back(in_schema(lake, kInsertPartitions,
-                                   {table.table_id, Param::int64_array(key_files),
-                                    Param::int64_array(key_indexes), Param::text_array(key_values)}));
+    statements.push_back(
+        in_schema(lake, kInsertPartitions,
+                  {table.table_id, Param::int64_array(key_files), Param::int64_array(key_indexes),
+                   Param::text_array(key_values)}));
   }
   if (!stat_files.empty()) {
     statements.push_back(in_schema(
@@ -336,7 +291,8 @@ Status end_data_files(pg::Transaction& transaction, const Lake& lake, TableId ta
       in_schema(lake, kEndDeletesOf, {table, snapshot, Param::int64_array(ids)})};
   DIL_TRY(std::vector<pg::ResultSet> done, transaction.batch(statements));
   if (done[0].size() != ids.size()) {
-    return Error(Code::kCommitFailed, "a file that the commit removes is not part of the table any more");
+    return Error(Code::kCommitFailed,
+                 "a file that the commit removes is not part of the table any more");
   }
   return {};
 }
@@ -347,9 +303,9 @@ Status end_all_files(pg::Transaction& transaction, const Lake& lake, TableId tab
                                        in_schema(lake, kEndAllDeletes, {table, snapshot})};
   for (const ducklake::InlinedTable& item : inlined) {
     DIL_TRY(pg::SqlIdent name, pg::SqlIdent::make(item.name));
-    statements.push_back(Statement{
-        pg::sql_with(kEndAllInlined, {{"schema", lake.metadata_schema}, {"table", name}}),
-        {snapshot}});
+    statements.push_back(
+        Statement{pg::sql_with(kEndAllInlined, {{"schema", lake.metadata_schema}, {"table", name}}),
+                  {snapshot}});
   }
   return run_all(transaction, statements);
 }
@@ -373,10 +329,11 @@ Status end_delete_files(pg::Transaction& transaction, const Lake& lake, TableId 
                         SnapshotId snapshot, std::span<const std::int64_t> delete_file_ids) {
   if (delete_file_ids.empty()) return {};
   DIL_TRY(pg::ResultSet ended,
-          transaction.exec(
-              in_schema(lake, kEndDeletes, {table, snapshot, Param::int64_array(delete_file_ids)})));
+          transaction.exec(in_schema(lake, kEndDeletes,
+                                     {table, snapshot, Param::int64_array(delete_file_ids)})));
   if (ended.size() != delete_file_ids.size()) {
-    return Error(Code::kCommitFailed, "rows of a file that the commit changes were deleted meanwhile");
+    return Error(Code::kCommitFailed,
+                 "rows of a file that the commit changes were deleted meanwhile");
   }
   return {};
 }
@@ -427,9 +384,9 @@ Result<TableStatistics> load_statistics(pg::Transaction& transaction, const Lake
 
 Status save_totals(pg::Transaction& transaction, const Lake& lake, TableId table,
                    const TableTotals& totals, bool is_first) {
-  return run(transaction, in_schema(lake, is_first ? kInsertTotals : kUpdateTotals,
-                                    {table, totals.record_count, totals.next_row_id,
-                                     totals.file_size_bytes}));
+  return run(transaction,
+             in_schema(lake, is_first ? kInsertTotals : kUpdateTotals,
+                       {table, totals.record_count, totals.next_row_id, totals.file_size_bytes}));
 }
 
 Status save_column_stats(pg::Transaction& transaction, const Lake& lake, TableId table,
@@ -451,10 +408,10 @@ Status save_column_stats(pg::Transaction& transaction, const Lake& lake, TableId
     statements.push_back(in_schema(lake, kForgetColumns, {table, Param::int64_array(replaced)}));
   }
   if (!ids.empty()) {
-    statements.push_back(in_schema(
-        lake, kInsertColumnStats,
-        {table, Param::int64_array(ids), Param::int64_array(nulls), Param::int64_array(nans),
-         Param::text_array(lows), Param::text_array(highs)}));
+    statements.push_back(
+        in_schema(lake, kInsertColumnStats,
+                  {table, Param::int64_array(ids), Param::int64_array(nulls),
+                   Param::int64_array(nans), Param::text_array(lows), Param::text_array(highs)}));
   }
   return run_all(transaction, statements);
 }
@@ -489,9 +446,9 @@ Result<bool> overlaps_tables(pg::Connection& connection, const Lake& lake,
 
 Status insert_table(pg::Transaction& transaction, const Lake& lake, SnapshotId snapshot,
                     const NewTable& table) {
-  return run(transaction,
-             in_schema(lake, kInsertTable, {table.id, table.uuid, snapshot, table.schema,
-                                            table.name, table.path, !table.is_absolute}));
+  return run(transaction, in_schema(lake, kInsertTable,
+                                    {table.id, table.uuid, snapshot, table.schema, table.name,
+                                     table.path, !table.is_absolute}));
 }
 
 Status change_table_path(pg::Transaction& transaction, const Lake& lake, TableId table,
@@ -529,13 +486,12 @@ Status insert_columns(pg::Transaction& transaction, const Lake& lake, TableId ta
     parents.push_back(row.parent ? row.parent->value : kNone);
     kinds.push_back(row.default_value_type);
   }
-  return run(transaction,
-             in_schema(lake, kInsertColumns,
-                       {table, snapshot, Param::int64_array(ids), Param::int64_array(orders),
-                        Param::text_array(names), Param::text_array(types),
-                        Param::text_array(initials), Param::text_array(defaults),
-                        Param::int64_array(nulls), Param::int64_array(parents),
-                        Param::text_array(kinds)}));
+  return run(transaction, in_schema(lake, kInsertColumns,
+                                    {table, snapshot, Param::int64_array(ids),
+                                     Param::int64_array(orders), Param::text_array(names),
+                                     Param::text_array(types), Param::text_array(initials),
+                                     Param::text_array(defaults), Param::int64_array(nulls),
+                                     Param::int64_array(parents), Param::text_array(kinds)}));
 }
 
 Status end_column_comments(pg::Transaction& transaction, const Lake& lake, TableId table,
@@ -547,8 +503,8 @@ Status end_column_comments(pg::Transaction& transaction, const Lake& lake, Table
 
 Status insert_column_comment(pg::Transaction& transaction, const Lake& lake, TableId table,
                              SnapshotId snapshot, FieldId column, const std::string& text) {
-  return run(transaction, in_schema(lake, kInsertComment,
-                                    {table, std::int64_t{column.value}, snapshot, text}));
+  return run(transaction,
+             in_schema(lake, kInsertComment, {table, std::int64_t{column.value}, snapshot, text}));
 }
 
 Status set_table_comment(pg::Transaction& transaction, const Lake& lake, TableId table,
@@ -581,17 +537,17 @@ Status set_sort_order(pg::Transaction& transaction, const Lake& lake, TableId ta
   }
   std::int64_t index = 0;
   for (const ducklake::SortExpression& item : expressions) {
-    statements.push_back(in_schema(
-        lake, kInsertSortExpression,
-        {sort_id, table, index++, item.expression, item.direction, item.null_order}));
+    statements.push_back(
+        in_schema(lake, kInsertSortExpression,
+                  {sort_id, table, index++, item.expression, item.direction, item.null_order}));
   }
   return run_all(transaction, statements);
 }
 
 Status insert_schema_version(pg::Transaction& transaction, const Lake& lake, TableId table,
                              const Slot& slot) {
-  return run(transaction, in_schema(lake, kInsertSchemaVersion,
-                                    {slot.snapshot, slot.schema_version, table}));
+  return run(transaction,
+             in_schema(lake, kInsertSchemaVersion, {slot.snapshot, slot.schema_version, table}));
 }
 
 }  // namespace duckicelake::store

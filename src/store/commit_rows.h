@@ -32,17 +32,6 @@ struct LiveFile {
 Result<std::vector<LiveFile>> find_live_files(pg::Connection& connection, const Lake& lake,
                                               const ducklake::TableRow& table,
                                               std::span<const std::string> paths);
-// Those of `paths` that a row of this table, live or ended, or a row with an absolute path of any
-// table names already; but for files of snapshots beside the table's main (side_files.h), which may
-// become main's. DuckLake's cleanup would remove an object that two rows share.
-enum class UsedBy : std::uint8_t { kAnyRow, kLiveRows };
-Result<std::vector<std::string>> find_used_paths(pg::Connection& connection, const Lake& lake,
-                                                 const ducklake::TableRow& table,
-                                                 std::span<const std::string> paths, UsedBy used_by);
-// Objects of a dropped table that are part of another one again: DuckLake's cleanup is not to
-// remove them, neither now nor when the dropped table's rows expire.
-Status revive_paths(pg::Transaction& transaction, const Lake& lake,
-                    std::span<const std::string> paths);
 
 struct NewDataFile {
   std::int64_t id = 0;
@@ -51,7 +40,8 @@ struct NewDataFile {
   std::int64_t file_size_bytes = 0;
   std::int64_t row_id_start = 0;
   std::optional<std::int64_t> partition_id;
-  std::vector<std::optional<std::string>> partition_values;  // by key index; empty without partition
+  std::vector<std::optional<std::string>>
+      partition_values;  // by key index; empty without partition
   std::optional<std::int64_t> mapping_id;
   std::vector<ducklake::ColumnStats> stats;
 };

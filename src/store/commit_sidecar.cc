@@ -99,12 +99,11 @@ Result<std::vector<CommittedFiles>> read_files(pg::Connection& connection,
 
 Status insert_client_snapshot(pg::Transaction& transaction, const Lake& lake, TableId table,
                               const ClientSnapshot& snapshot) {
-  transaction.defer(
-      Statement{kInsertSnapshot,
-                {lake.catalog_id, table, snapshot.client_id, snapshot.ducklake_id, snapshot.is_main,
-                 snapshot.is_published, snapshot.parent_id, snapshot.schema_id, snapshot.summary,
-                 snapshot.manifest_list, snapshot.first_row_id, snapshot.added_rows,
-                 snapshot.key_id}});
+  transaction.defer(Statement{
+      kInsertSnapshot,
+      {lake.catalog_id, table, snapshot.client_id, snapshot.ducklake_id, snapshot.is_main,
+       snapshot.is_published, snapshot.parent_id, snapshot.schema_id, snapshot.summary,
+       snapshot.manifest_list, snapshot.first_row_id, snapshot.added_rows, snapshot.key_id}});
   return {};
 }
 
@@ -121,25 +120,25 @@ Result<std::optional<ClientSnapshot>> find_client_snapshot(pg::Connection& conne
 Result<std::vector<ClientSnapshot>> load_client_snapshots(
     pg::Connection& connection, const Lake& lake, TableId table,
     std::span<const std::int64_t> ducklake_ids) {
-  return read_snapshots(connection,
-                        Statement{kSelectSnapshot + "AND is_main AND ducklake_snapshot_id = ANY($3)",
-                                  {lake.catalog_id, table, Param::int64_array(ducklake_ids)}});
+  return read_snapshots(
+      connection, Statement{kSelectSnapshot + "AND is_main AND ducklake_snapshot_id = ANY($3)",
+                            {lake.catalog_id, table, Param::int64_array(ducklake_ids)}});
 }
 
 Result<std::vector<ClientSnapshot>> load_unpublished(pg::Connection& connection, const Lake& lake,
                                                      TableId table) {
-  return read_snapshots(
-      connection, Statement{kSelectSnapshot + "AND NOT is_main AND NOT is_published ORDER BY "
-                                              "ducklake_snapshot_id",
-                            {lake.catalog_id, table}});
+  return read_snapshots(connection,
+                        Statement{kSelectSnapshot + "AND NOT is_main AND NOT is_published ORDER BY "
+                                                    "ducklake_snapshot_id",
+                                  {lake.catalog_id, table}});
 }
 
 Status mark_published(pg::Connection& connection, const Lake& lake, TableId table,
                       std::span<const std::int64_t> client_ids) {
   if (client_ids.empty()) return {};
   DIL_TRY(auto rows,
-          connection.exec(Statement{
-              kMarkPublished, {lake.catalog_id, table, Param::int64_array(client_ids)}}));
+          connection.exec(
+              Statement{kMarkPublished, {lake.catalog_id, table, Param::int64_array(client_ids)}}));
   (void)rows;
   return {};
 }
@@ -147,9 +146,9 @@ Status mark_published(pg::Connection& connection, const Lake& lake, TableId tabl
 Status move_to_main(pg::Connection& connection, const Lake& lake, TableId table,
                     std::int64_t client_id, SnapshotId ducklake_id,
                     std::optional<std::int64_t> parent_id) {
-  DIL_TRY(auto rows, connection.exec(Statement{kMoveToMain,
-                                               {lake.catalog_id, table, client_id, ducklake_id,
-                                                parent_id}}));
+  DIL_TRY(auto rows,
+          connection.exec(
+              Statement{kMoveToMain, {lake.catalog_id, table, client_id, ducklake_id, parent_id}}));
   (void)rows;
   return {};
 }
@@ -174,8 +173,9 @@ Status change_table_properties(pg::Connection& connection, const Lake& lake, Tab
     values.push_back(value);
   }
   if (!keys.empty()) {
-    statements.push_back({kSetProperties, {lake.catalog_id, table, Param::text_array(keys),
-                                           Param::text_array(values)}});
+    statements.push_back(
+        {kSetProperties,
+         {lake.catalog_id, table, Param::text_array(keys), Param::text_array(values)}});
   }
   if (!dropped.empty()) {
     statements.push_back({kDropProperties, {lake.catalog_id, table, Param::text_array(dropped)}});
@@ -188,18 +188,17 @@ Status change_table_properties(pg::Connection& connection, const Lake& lake, Tab
 
 Status insert_committed_files(pg::Transaction& transaction, const Lake& lake, TableId table,
                               std::span<const std::int64_t> ids, std::string manifest) {
-  transaction.defer(Statement{kInsertFiles,
-                              {lake.catalog_id, table, Param::int64_array(ids),
-                               Param::bytea(std::move(manifest))}});
+  transaction.defer(Statement{
+      kInsertFiles,
+      {lake.catalog_id, table, Param::int64_array(ids), Param::bytea(std::move(manifest))}});
   return {};
 }
 
 Result<std::vector<CommittedFiles>> load_committed_files(pg::Connection& connection,
                                                          const Lake& lake, TableId table,
                                                          std::int64_t min_file_id) {
-  return read_files(connection,
-                    Statement{kSelectFiles + "f.data_file_id >= $3 GROUP BY m.serial",
-                              {lake.catalog_id, table, min_file_id}});
+  return read_files(connection, Statement{kSelectFiles + "f.data_file_id >= $3 GROUP BY m.serial",
+                                          {lake.catalog_id, table, min_file_id}});
 }
 
 Result<std::vector<CommittedFiles>> load_committed_files_of(pg::Connection& connection,

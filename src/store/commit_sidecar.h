@@ -23,8 +23,8 @@ struct ClientSnapshot {
   bool is_published = false;   // of those: its manifest list was written and it is in the metadata
   std::optional<std::int64_t> parent_id;  // as published; nullopt: none
   std::optional<std::int32_t> schema_id;
-  std::string summary;        // JSON object of strings, as the client sent it
-  std::string manifest_list;  // the client's
+  std::string summary;                       // JSON object of strings, as the client sent it
+  std::string manifest_list;                 // the client's
   std::optional<std::int64_t> first_row_id;  // v3
   std::optional<std::int64_t> added_rows;    // v3
   std::optional<std::string> key_id;
@@ -36,9 +36,9 @@ Result<std::optional<ClientSnapshot>> find_client_snapshot(pg::Connection& conne
                                                            const Lake& lake, TableId table,
                                                            std::int64_t client_id);
 // Those that became one of the given DuckLake snapshots on main.
-Result<std::vector<ClientSnapshot>> load_client_snapshots(pg::Connection& connection,
-                                                          const Lake& lake, TableId table,
-                                                          std::span<const std::int64_t> ducklake_ids);
+Result<std::vector<ClientSnapshot>> load_client_snapshots(
+    pg::Connection& connection, const Lake& lake, TableId table,
+    std::span<const std::int64_t> ducklake_ids);
 // Those beside main that were not published yet, in the order of their commits.
 Result<std::vector<ClientSnapshot>> load_unpublished(pg::Connection& connection, const Lake& lake,
                                                      TableId table);

@@ -24,8 +24,7 @@ constexpr Sql kAge =
 }  // namespace
 
 Result<bool> try_lead(pg::Connection& connection, const Lake& lake) {
-  DIL_TRY(pg::ResultSet rows,
-          connection.exec(Statement{kTryLead, {lake.metadata_schema.name()}}));
+  DIL_TRY(pg::ResultSet rows, connection.exec(Statement{kTryLead, {lake.metadata_schema.name()}}));
   return rows.row(0).boolean(0);
 }
 
@@ -51,8 +50,7 @@ Result<std::set<TableId>> load_stale_tables(pg::Connection& connection, const La
 Result<double> load_snapshot_age(pg::Connection& connection, const Lake& lake,
                                  SnapshotId snapshot) {
   DIL_TRY(pg::ResultSet rows,
-          connection.exec(
-              Statement{pg::sql_for_schema(lake.metadata_schema, kAge), {snapshot}}));
+          connection.exec(Statement{pg::sql_for_schema(lake.metadata_schema, kAge), {snapshot}}));
   if (rows.empty()) return Error(Code::kNotFound, "the snapshot is gone");
   DIL_TRY(std::string_view text, rows.row(0).text(0));
   return std::strtod(std::string(text).c_str(), nullptr);

@@ -232,11 +232,11 @@ END $$;
 )sql";
 
 // Files that snapshots beside main (of branches, staged) name. DuckLake does not show them, and its
-// orphan cleanup removes what it does not know: each is a row of ducklake_data_file that no snapshot
-// shows (begin_snapshot = end_snapshot = -1), which DuckLake's expire takes for one that nobody
-// needs. The triggers put it back and keep its object off the schedule, as long as it is listed
-// here and its table is live. Files of main that a snapshot beside main builds on become such files
-// when main lets go of them.
+// orphan cleanup removes what it does not know: each is a row of ducklake_data_file that no
+// snapshot shows (begin_snapshot = end_snapshot = -1), which DuckLake's expire takes for one that
+// nobody needs. The triggers put it back and keep its object off the schedule, as long as it is
+// listed here and its table is live. Files of main that a snapshot beside main builds on become
+// such files when main lets go of them.
 constexpr Sql kSideFiles = R"sql(
 CREATE TABLE duckicelake.side_file (
   metadata_schema text NOT NULL,

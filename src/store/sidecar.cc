@@ -234,15 +234,15 @@ Result<std::optional<TableState>> load_table_state(pg::Connection& connection, c
 
 Status save_table_state(pg::Connection& connection, const Lake& lake, TableId table,
                         const TableState& state) {
-  DIL_TRY(auto rows, connection.exec(Statement{
-                         kSaveState,
-                         {lake.catalog_id, table, state.version, state.through, state.next_file_id,
-                          state.revision, state.retired_serial, state.metadata_location,
-                          state.document, Param::bytea(state.manifests),
-                          Param::int64_array(state.ranges), Param::int64_array(state.totals),
-                          Param::int64_array(state.inlined_keys), state.must_rewrite, state.refs,
-                          state.is_dirty, state.spec_binding, state.sort_binding,
-                          state.main_after}}));
+  DIL_TRY(auto rows,
+          connection.exec(Statement{
+              kSaveState,
+              {lake.catalog_id, table, state.version, state.through, state.next_file_id,
+               state.revision, state.retired_serial, state.metadata_location, state.document,
+               Param::bytea(state.manifests), Param::int64_array(state.ranges),
+               Param::int64_array(state.totals), Param::int64_array(state.inlined_keys),
+               state.must_rewrite, state.refs, state.is_dirty, state.spec_binding,
+               state.sort_binding, state.main_after}}));
   (void)rows;
   return {};
 }
@@ -280,10 +280,10 @@ Status save_published(pg::Connection& connection, const Lake& lake, TableId tabl
     documents.push_back(snapshot.document);
     mains.push_back(snapshot.is_main ? 1 : 0);
   }
-  DIL_TRY(auto rows, connection.exec(Statement{kSavePublished,
-                                               {lake.catalog_id, table, Param::int64_array(ids),
-                                                Param::text_array(documents),
-                                                Param::int64_array(mains)}}));
+  DIL_TRY(auto rows,
+          connection.exec(Statement{kSavePublished,
+                                    {lake.catalog_id, table, Param::int64_array(ids),
+                                     Param::text_array(documents), Param::int64_array(mains)}}));
   (void)rows;
   return {};
 }

@@ -22,7 +22,8 @@ constexpr Sql kQueue =
 constexpr Sql kTake =
     "INSERT INTO {schema}.ducklake_snapshot (snapshot_id, snapshot_time, schema_version, "
     "next_catalog_id, next_file_id) "
-    "SELECT snapshot_id + 1, greatest(clock_timestamp(), snapshot_time + interval '1 microsecond'), "
+    "SELECT snapshot_id + 1, greatest(clock_timestamp(), snapshot_time + interval '1 "
+    "microsecond'), "
     "schema_version + $1, next_catalog_id + $2, next_file_id + $3 "
     "FROM {schema}.ducklake_snapshot ORDER BY snapshot_id DESC LIMIT 1 ON CONFLICT DO NOTHING "
     "RETURNING snapshot_id, schema_version, next_catalog_id - $2, next_file_id - $3";
@@ -76,10 +77,9 @@ Result<Slot> take_slot(pg::Transaction& transaction, const Lake& lake, const Slo
 
 Status record_slot(pg::Transaction& transaction, const Lake& lake, SnapshotId snapshot,
                    const SlotRecord& record) {
-  transaction.defer(Statement{
-      pg::sql_for_schema(lake.metadata_schema, kRecord),
-      {snapshot, record.changes_made, record.author, record.message,
-       record.extra.value_or(std::string(kOwnMark))}});
+  transaction.defer(Statement{pg::sql_for_schema(lake.metadata_schema, kRecord),
+                              {snapshot, record.changes_made, record.author, record.message,
+                               record.extra.value_or(std::string(kOwnMark))}});
   return {};
 }
 

@@ -34,7 +34,8 @@ struct Slot {
 // Takes the next snapshot of the lake. From here to the end of the transaction no other writer can
 // commit to the lake, so requirements are checked after it. The transaction must be READ COMMITTED.
 // One file id more than asked for is reserved: DuckDB sessions re-read statistics when
-// next_file_id moved. kCommitFailed when other writers won the slot too many times; kDeadlineExceeded.
+// next_file_id moved. kCommitFailed when other writers won the slot too many times;
+// kDeadlineExceeded.
 Result<Slot> take_slot(pg::Transaction& transaction, const Lake& lake, const SlotNeeds& needs);
 
 struct SlotRecord {

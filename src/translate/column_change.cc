@@ -93,8 +93,8 @@ class Differ {
     return {};
   }
 
-  // DuckDB does not tell cases apart: it could not read the table any more. Columns that Iceberg does
-  // not see have their names, too.
+  // DuckDB does not tell cases apart: it could not read the table any more. Columns that Iceberg
+  // does not see have their names, too.
   Status check_names(const std::vector<Field>& fields, std::optional<FieldId> parent) const {
     std::unordered_set<std::string> taken;
     for (const auto& [id, row] : rows_) {
@@ -103,9 +103,10 @@ class Differ {
     }
     for (const Field& field : fields) {
       if (taken.insert(iceberg::lower_ascii(field.name)).second) continue;
-      return invalid_argument("column \"{}\": there is another one of this name, or of one that "
-                              "differs in case only",
-                              field.name);
+      return invalid_argument(
+          "column \"{}\": there is another one of this name, or of one that "
+          "differs in case only",
+          field.name);
     }
     return {};
   }
@@ -193,8 +194,8 @@ class Differ {
     if (!value) return std::optional<std::string>();
     std::optional<std::string> text = stats_text_from_value(field.type, *value);
     if (!text) {
-      return make_error(Code::kUnsupported, "the default of column \"{}\" cannot be kept in DuckLake",
-                        field.name);
+      return make_error(Code::kUnsupported,
+                        "the default of column \"{}\" cannot be kept in DuckLake", field.name);
     }
     return text;
   }
@@ -235,8 +236,8 @@ void refine(std::vector<Field>& fields, const Schema& known, const RowsById& row
     if (field.type.is_nested()) {
       refine(field.type.fields, known, rows, &field);
     } else if (const std::optional<Type> shown = shown_type(match->type);
-               shown && shown->kind == field.type.kind && shown->precision == field.type.precision &&
-               shown->scale == field.type.scale) {
+               shown && shown->kind == field.type.kind &&
+               shown->precision == field.type.precision && shown->scale == field.type.scale) {
       field.type = match->type;
     }
     if (parent != nullptr && match->type.kind == field.type.kind) field.required = match->required;
@@ -263,8 +264,7 @@ Result<ColumnChange> change_columns(std::span<const ducklake::ColumnRow> live,
   return Differ(live, tags, before, retype).run(after);
 }
 
-Schema refine_schema(Schema built, const Schema& known,
-                     std::span<const ducklake::ColumnRow> rows) {
+Schema refine_schema(Schema built, const Schema& known, std::span<const ducklake::ColumnRow> rows) {
   refine(built.fields, known, by_id(rows), nullptr);
   for (const FieldId id : known.identifier_field_ids) {
     const Field* field = built.find(id);

@@ -15,9 +15,9 @@ namespace duckicelake::translate {
 
 // What a new Iceberg schema makes of a table's rows in ducklake_column and ducklake_column_tag.
 struct ColumnChange {
-  std::vector<FieldId> ended;                  // columns whose live row ends
-  std::vector<ducklake::ColumnRow> inserted;   // without their lifetime
-  std::vector<FieldId> comments_ended;         // columns whose live comment ends
+  std::vector<FieldId> ended;                 // columns whose live row ends
+  std::vector<ducklake::ColumnRow> inserted;  // without their lifetime
+  std::vector<FieldId> comments_ended;        // columns whose live comment ends
   std::vector<std::pair<FieldId, std::string>> comments_inserted;
 
   bool is_empty() const {

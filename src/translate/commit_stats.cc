@@ -20,7 +20,8 @@ using iceberg::ValueBytes;
 
 template <class Map>
 auto find_in(const Map& map, std::int32_t id) {
-  const auto it = std::find_if(map.begin(), map.end(), [&](const auto& m) { return m.first == id; });
+  const auto it =
+      std::find_if(map.begin(), map.end(), [&](const auto& m) { return m.first == id; });
   using Value = typename Map::value_type::second_type;
   return it == map.end() ? std::optional<Value>() : std::optional<Value>(it->second);
 }
@@ -152,7 +153,8 @@ std::optional<std::string> calendar_part(TransformKind kind, const ValueBytes& v
   const std::int64_t count = read_little_endian<std::int32_t>(value);
   switch (kind) {
     case TransformKind::kYear: return std::to_string(1970 + count);
-    case TransformKind::kMonth: return std::to_string(count - iceberg::floor_divide(count, 12) * 12 + 1);
+    case TransformKind::kMonth:
+      return std::to_string(count - iceberg::floor_divide(count, 12) * 12 + 1);
     case TransformKind::kDay: return std::to_string(iceberg::civil_from_days(count).day);
     case TransformKind::kHour: return std::to_string(count - iceberg::floor_divide(count, 24) * 24);
     default: return std::nullopt;
@@ -194,7 +196,8 @@ std::vector<ducklake::ColumnStats> file_stats(const manifest::DataFile& file,
     const ColumnFacts facts = facts_of(file, field);
     if (!is_repeated) {
       stats.null_count = facts.nulls;
-      if (values && facts.nulls) stats.value_count = std::max<std::int64_t>(*values - *facts.nulls, 0);
+      if (values && facts.nulls)
+        stats.value_count = std::max<std::int64_t>(*values - *facts.nulls, 0);
       stats.contains_nan = facts.has_nan;
       if (facts.low) stats.min_value = stats_text_from_value(field.type, *facts.low);
       if (facts.high) stats.max_value = stats_text_from_value(field.type, *facts.high);
@@ -270,10 +273,10 @@ std::optional<std::vector<ducklake::SortExpression>> native_sort(const iceberg::
     const Field* source = schema.find(field.source_id);
     const bool is_top = source != nullptr && schema.find_top_level(source->name) == source;
     if (!is_top || field.transform.kind != TransformKind::kIdentity) return std::nullopt;
-    out.push_back({quoted(source->name),
-                   field.direction == iceberg::SortDirection::kAscending ? "ASC" : "DESC",
-                   field.null_order == iceberg::NullOrder::kNullsFirst ? "NULLS_FIRST"
-                                                                       : "NULLS_LAST"});
+    out.push_back(
+        {quoted(source->name),
+         field.direction == iceberg::SortDirection::kAscending ? "ASC" : "DESC",
+         field.null_order == iceberg::NullOrder::kNullsFirst ? "NULLS_FIRST" : "NULLS_LAST"});
   }
   return out;
 }

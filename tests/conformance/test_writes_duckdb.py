@@ -104,9 +104,12 @@ def test_merge_into(ice, watch, version):
     create(ice, version)
     ice("INSERT INTO $T SELECT i, 'old', NULL FROM range(10) r(i)")
     ice("MERGE INTO $T t USING (SELECT i AS id FROM range(5, 15) r(i)) s ON t.id = s.id "
-        "WHEN MATCHED AND t.id = 9 THEN DELETE WHEN MATCHED THEN UPDATE SET word = 'new' "
+        "WHEN MATCHED THEN UPDATE SET word = 'new' "
         "WHEN NOT MATCHED THEN INSERT VALUES (s.id, 'inserted', NULL)")
-    assert ids(watch.check("merge")) == [0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13, 14]
+    assert ids(watch.check("merge")) == list(range(15))
+    ice("MERGE INTO $T t USING (SELECT i AS id FROM range(9, 11) r(i)) s ON t.id = s.id "
+        "WHEN MATCHED THEN DELETE")
+    assert ids(watch.check("merge that deletes")) == [0, 1, 2, 3, 4, 5, 6, 7, 8, 11, 12, 13, 14]
     watch.everything()
 
 
@@ -160,7 +163,7 @@ def test_partitioned(ice, watch, version, by):
 
 def test_every_type(ice, watch, version):
     ice("CREATE TABLE $T (flag BOOLEAN, i INTEGER, l BIGINT, f FLOAT, d DOUBLE, n DECIMAL(18, 3), "
-        "day DATE, clock TIME, at TIMESTAMP, at_utc TIMESTAMPTZ, text VARCHAR, raw BLOB, id UUID, "
+        "day DATE, clock TIME, moment TIMESTAMP, moment_utc TIMESTAMPTZ, text VARCHAR, raw BLOB, id UUID, "
         "point STRUCT(x INTEGER, y VARCHAR), list BIGINT[], map MAP(VARCHAR, INTEGER)) "
         f"WITH ('format-version' = '{version}')")
     ice("INSERT INTO $T SELECT i % 2 = 0, i, i * 1000000007, i / 3, -i / 7, i / 8, "
@@ -185,7 +188,8 @@ def test_version_3_types(ice, server, clients, space):
         assert ids(watch.check("insert")) == list(range(12))
         ice("DELETE FROM $T WHERE id = 3")
         watch.check("delete")
-        watch.everything()
+        duck(watch, "INSERT INTO $T SELECT 100 + id, v, ns FROM $T WHERE id < 3")
+        watch.check("by DuckLake", depth=10, aggregates=True)
 
 
 def test_row_lineage_stays(ice, watch):

@@ -367,8 +367,18 @@ def test_register_of_what_is_no_metadata(server, good, refused):
         places.append(good.put(json.dumps(wrong | change).encode(), "x.metadata.json"))
     for place in places:
         refused(writer.post(path, {"name": "again", "metadata-location": place}), 400, 406)
-    # The files of a living table are its own.
+    # A living table and its files are not given away, under its own uuid or under another.
     refused(writer.post(path, {"name": "again", "metadata-location": location}), 400, 409)
+    own = json.loads(text) | {"table-uuid": NOBODY}
+    stolen = good.put(json.dumps(own).encode(), "x.metadata.json")
+    refused(writer.post(path, {"name": "again", "metadata-location": stolen}), 400)
+
+
+def test_a_new_table_with_the_uuid_of_a_living_one(server, refused):
+    """What only Iceberg names lies in a folder by the table's uuid: two tables cannot share it."""
+    uuid = server.load(SPACE, "t")["metadata"]["table-uuid"]
+    refused(post(server, SPACE, "twin", {"requirements": [{"type": "assert-create"}], "updates": [
+        {"action": "assign-uuid", "uuid": uuid}, *new_schema(), *new_spec(), *order()]}), 409)
 
 
 # -- manifest lists and manifests -----------------------------------------------------------------

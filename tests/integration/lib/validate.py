@@ -128,7 +128,8 @@ class Validator:
         if m.get("snapshot-log") and m["snapshot-log"][-1]["snapshot-id"] != m["current-snapshot-id"]:
             self.say("snapshot-log does not end with the current snapshot")
         if {e["snapshot-id"] for e in m.get("snapshot-log", [])} - set(ids):
-            self.say("snapshot-log names snapshots that are not listed")
+            self.say("snapshot-log names snapshots that are not listed: "
+                     f"{m['snapshot-log']} of {ids}, main at {m.get('current-snapshot-id')}")
         schema_ids = [s["schema-id"] for s in m["schemas"]]
         if len(schema_ids) != len(set(schema_ids)) or m["current-schema-id"] not in schema_ids:
             self.say(f"schema ids {schema_ids}, current {m['current-schema-id']}")
