@@ -79,6 +79,7 @@ def test_one_more_append_costs_what_it_changes(fresh_server):
         assert len(loaded["metadata"]["snapshots"]) == SNAPSHOTS + 2 + turn
         after = objects(server, location + "/metadata/")
         new = [key.rsplit("/", 1)[-1] for key in after.keys() - before.keys()]
+        new = [n for n in new if n != "version-hint.text"]  # one for a table, a moment late
         assert sum(n.endswith(".metadata.json") for n in new) == 1, new
         assert sum(n.startswith("snap-") for n in new) == 1, new
         assert len(new) <= 3, new

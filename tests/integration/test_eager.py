@@ -76,5 +76,5 @@ def test_another_process_takes_over_from_one_that_is_killed(lake):
         eventually("its table is warm", lambda: is_warm(lake))
     finally:
         for server in (first, second):
-            if server.process.poll() is None:
+            if server.process and server.process.poll() is None:
                 server.stop()

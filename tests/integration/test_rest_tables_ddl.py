@@ -55,6 +55,11 @@ def words(lake) -> str:
                      "ORDER BY snapshot_id DESC LIMIT 1")[0][0]
 
 
+def unhinted(keys: list[str]) -> list[str]:
+    """Without version-hint.text, which is written soon after a version, not with it."""
+    return sorted(key for key in keys if not key.endswith("version-hint.text"))
+
+
 def objects(lake, part: str) -> list[str]:
     """Keys of the lake's objects, beside DATA_PATH as well, that hold `part`."""
     client, found = lake.s3(), []
@@ -155,11 +160,11 @@ class TestPurge:
         uuid = server.load(space, "t")["metadata"]["table-uuid"]
         beside = objects(server.lake, uuid)
         assert beside, "the inlined rows and deletes lie beside DATA_PATH"
-        others = objects(server.lake, f"/{space}/t2/")
+        others = unhinted(objects(server.lake, f"/{space}/t2/"))
         assert self.purge(writer, space).status_code == 204
         assert objects(server.lake, f"/{space}/t/") == []
         assert objects(server.lake, uuid) == []
-        assert objects(server.lake, f"/{space}/t2/") == others
+        assert unhinted(objects(server.lake, f"/{space}/t2/")) == others
         assert count(session, space, "t2") == 20
 
     def test_duckdb_expires_and_cleans_up_afterwards(self, fresh_server):
@@ -356,7 +361,7 @@ class TestUnregister:
                                  "metadata": last["metadata"]}
         error_of(server.get(path_of(space) + "/tables/t"), 404, "NoSuchTableException")
         assert tables(server.lake.session(), space) == set()
-        assert set(objects(server.lake, f"/{space}/t/")) == set(before)
+        assert unhinted(objects(server.lake, f"/{space}/t/")) == unhinted(before)
         bucket, name = last["metadata-location"].removeprefix("s3://").split("/", 1)
         stored = server.lake.s3().get_object(Bucket=bucket, Key=name)["Body"].read()
         assert json.loads(stored)["snapshots"] == last["metadata"]["snapshots"]
