@@ -340,7 +340,7 @@ SUITES = {
     "build": Suite(lambda run: build(run, "release"), 1500, "build with clang 19, release"),
     "unit": Suite(suite_unit, 300, "unit tests, formats beside other implementations", "build"),
     "live": Suite(suite_live, 300, "C++ tests against PostgreSQL and the object store", "build"),
-    "integration": Suite(suite_integration, 1800,
+    "integration": Suite(suite_integration, 3000,
                          "integration tests: PostgreSQL, object store, real clients", "build"),
     "kit": Suite(suite_kit, 1800, "Iceberg's own catalog tests", "build"),
     "asan": Suite(suite_asan, 1500, "the same C++ tests under address and undefined-behaviour sanitizers"),
