@@ -126,7 +126,9 @@ class Watch:
         self.aggregates(step + ", open before", self._open)
         validator = Validator(Objects(self.lake.s3()))
         metadata = self.server.load(self.schema, self.table)["metadata"]
-        main = main_ids(metadata)  # what is beside main is the client's own writing
+        # What is beside main is the client's own writing. A removed snapshot breaks the chain of
+        # parents, not the log.
+        main = {entry["snapshot-id"] for entry in metadata.get("snapshot-log", [])}
         metadata["snapshots"] = [s for s in metadata.get("snapshots", [])
                                  if s["snapshot-id"] in main]
         validator.table(metadata)
