@@ -20,6 +20,7 @@ import time
 import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+BUILD = ROOT / "build/release"
 sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests" / "integration")]
 import duck  # noqa: E402
 from devstack_lib import Stack  # noqa: E402
@@ -140,10 +141,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=int, default=4)
-    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release", help="build folder")
+    parser.add_argument("--build", type=pathlib.Path, default=BUILD, help="build folder")
     parser.add_argument("--io-threads", type=int, default=1)
-    parser.add_argument("--files", type=int, default=10_000)
-    parser.add_argument("--snapshots", type=int, default=300)
+    parser.add_argument("--files", type=int, default=10_000, help="of the big table; 0: no big table")
+    parser.add_argument("--snapshots", type=int, default=1_000)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="duckicelake-bench-") as folder:
         os.chmod(folder, 0o755)
@@ -154,13 +155,15 @@ def main() -> int:
             url = f"http://127.0.0.1:{port}"
             env = stack.process_environment() | {"DUCKICELAKE_LISTEN_HOST": "127.0.0.1", "DUCKICELAKE_PORT": str(port),
                                                  "DUCKICELAKE_IO_THREADS": str(given.io_threads),
-                                                 "DUCKICELAKE_LOG_LEVEL": "WARNING"}
+                                                 # First projections are measured here, not anticipated.
+                                                 "DUCKICELAKE_DISABLE_NOTIFY": "1", "DUCKICELAKE_LOG_LEVEL": "WARNING"}
             binary = given.build / "src/app/duckicelake"
             subprocess.run([binary, "init"], env=env, check=True, stdout=subprocess.DEVNULL)
             lake = duck.lake(stack.env())
             with Process([binary, "serve"], env, f"{url}/readyz") as server:
                 hot_path(server, url, env, given, lake)
-                big_table(server, url, given.files, given.snapshots, lake)
+                if given.files:
+                    big_table(server, url, given.files, given.snapshots, lake)
         finally:
             stack.destroy()
     return 0

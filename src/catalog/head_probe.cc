@@ -6,10 +6,11 @@
 
 namespace duckicelake::catalog {
 
-HeadProbe::HeadProbe(pg::Pool& pool, store::Lake lake, Post post)
+HeadProbe::HeadProbe(pg::Pool& pool, store::Lake lake, const Post& post)
     : pool_(pool),
       lake_(std::move(lake)),
-      reader_(pool, lake_, changes_, counters_, std::move(post)) {}
+      readers_{HeadReader(pool, lake_, changes_, counters_, post),
+               HeadReader(pool, lake_, changes_, counters_, post)} {}
 
 HeadProbe::Counters HeadProbe::counters() const {
   return {counters_.probes.load(std::memory_order_relaxed),

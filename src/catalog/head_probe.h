@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
@@ -16,8 +17,8 @@
 namespace duckicelake::catalog {
 
 // Proof of freshness for cached answers: the head of a lake that was read after the question was
-// asked. Questions that arrive while a read is under way share the next one. I/O threads and
-// workers have a session each: the former never wait (HeadReader), the latter read in turn.
+// asked. Questions that arrive while reads are under way share the next one. I/O threads have two
+// sessions and never wait for them (HeadReader); workers have one and read in turn.
 // Thread-safe. It also keeps, from the changes of each advance, which tables changed when.
 class HeadProbe {
  public:
@@ -26,7 +27,7 @@ class HeadProbe {
   using Post = HeadReader::Post;
 
   // `pool` must outlive the probe. `post` may be empty when only await_blocking is used.
-  HeadProbe(pg::Pool& pool, store::Lake lake, Post post);
+  HeadProbe(pg::Pool& pool, store::Lake lake, const Post& post);
   // The I/O threads and the callers of await_blocking must be over.
   ~HeadProbe() = default;
   HeadProbe(const HeadProbe&) = delete;
@@ -35,7 +36,9 @@ class HeadProbe {
   // On I/O thread `thread_index`, where the callback runs too; it must not throw. kUnavailable when
   // the lake's PostgreSQL is away; kDeadlineExceeded.
   void await(std::size_t thread_index, Callback callback) {
-    reader_.ask(thread_index, std::move(callback));
+    const bool is_second_sooner = thread_index == HeadReader::kHomeThread &&
+                                  readers_[0].is_reading() && !readers_[1].is_reading();
+    readers_[is_second_sooner ? 1 : 0].ask(thread_index, std::move(callback));
   }
   // On a thread that may wait. The same errors; a caller whose turn it is to read may return up to
   // kHeadReadTime after its deadline.
@@ -66,7 +69,7 @@ class HeadProbe {
   const store::Lake lake_;
   ChangeLog changes_;
   HeadCounters counters_;
-  HeadReader reader_;
+  std::array<HeadReader, 2> readers_;  // their reads overlap: nobody waits for a whole one first
 
   std::mutex rounds_mutex_;  // guards is_reading_ and next_round_
   std::condition_variable round_ended_;

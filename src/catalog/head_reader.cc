@@ -54,8 +54,7 @@ void HeadReader::take_foreign() {
 
 void HeadReader::ask_here(std::size_t thread_index, HeadCallback callback) {
   next_.push_back({thread_index, std::move(callback)});
-  const bool is_free = state_ == State::kClosed || state_ == State::kIdle;
-  if (!is_free || start_is_due_) return;
+  if (is_reading() || start_is_due_) return;
   // Not at once: the requests that are ready at this moment ask first.
   start_is_due_ = post_(kHomeThread, [this] {
     start_is_due_ = false;
@@ -64,7 +63,7 @@ void HeadReader::ask_here(std::size_t thread_index, HeadCallback callback) {
 }
 
 void HeadReader::start() {
-  if (next_.empty() || (state_ != State::kClosed && state_ != State::kIdle)) return;
+  if (next_.empty() || is_reading()) return;
   current_.swap(next_);
   deadline_ = pg::deadline_after(kHeadReadTime);
   was_tried_again_ = false;

@@ -59,6 +59,8 @@ class HeadReader final : public net::SocketListener {
 
   // On I/O thread `thread_index`, where the callback runs too. It must not throw.
   void ask(std::size_t thread_index, HeadCallback callback);
+  // On the home thread: a question that is asked now waits for the end of another read first.
+  bool is_reading() const { return state_ != State::kClosed && state_ != State::kIdle; }
 
  private:
   enum class State { kClosed, kConnecting, kIdle, kReadingHead, kReadingChanges };

@@ -21,7 +21,7 @@ constexpr std::string_view kMetadata = "metadata/";
 constexpr std::string_view kVersionHint = "version-hint.text";
 constexpr TableId kNoTable(-1);
 
-enum class Kind : std::uint8_t { kMetadata, kIcebergOnly, kData };
+enum class Kind : std::uint8_t { kProjected, kIcebergOnly, kData };
 
 struct Candidate {
   Kind kind = Kind::kData;
@@ -146,7 +146,7 @@ class Sweep {
     }
     if (is_metadata) {
       if (is_of_table && uri.ends_with(kVersionHint)) return std::nullopt;
-      return Kind::kMetadata;
+      return Kind::kProjected;
     }
     if (is_data_file(uri)) return Kind::kData;
     return std::nullopt;
@@ -245,7 +245,7 @@ class Sweep {
 
   void count(const Candidate& item) {
     switch (item.kind) {
-      case Kind::kMetadata: ++report_.metadata_files; break;
+      case Kind::kProjected: ++report_.metadata_files; break;
       case Kind::kIcebergOnly: ++report_.iceberg_files; break;
       case Kind::kData: ++report_.data_files; break;
     }
