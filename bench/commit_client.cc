@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Commits single-file appends from several clients at once, and prints how many went through and
-// how long the server took for each. The client's part is as small as the protocol allows: the
-// manifest is uploaded before, its list (which has to continue the parent's) between two commits.
-// bench/commits.py starts it.
+// Commits single-file appends from several clients in rounds, and prints how many went through and
+// how long the server took for each. In a round all clients upload manifest and list (which has to
+// continue the parent's) first; then all commit at once, and only that is timed: per second means
+// per second of committing. bench/commits.py starts it.
 #include <curl/curl.h>
 
 #include <algorithm>
 #include <atomic>
+#include <barrier>
 #include <chrono>
 #include <cstdlib>
 #include <iostream>
@@ -97,13 +98,17 @@ class Client {
   Client(objstore::ObjectStore& store, std::string url, unsigned seed)
       : store_(store), url_(std::move(url)), random_(seed) {}
 
-  void run(Clock::time_point until, Totals& totals) {
+  // `ready` and `done` are passed by all clients in each round; `done` sets `is_over`.
+  template <class Ready, class Done>
+  void run(Ready& ready, Done& done, const bool& is_over, Totals& totals) {
     load();
-    while (Clock::now() < until) {
+    while (!is_over) {
       const std::string body = prepare();
+      ready.arrive_and_wait();
       const auto start = Clock::now();
       const long status = http_.call(url_, &body);
       const double ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+      done.arrive_and_wait();
       if (status == 200) {
         latencies.push_back(ms);
         ++totals.committed;
@@ -218,13 +223,22 @@ int main(int argc, char** argv) {
         *store, urls[static_cast<std::size_t>(i) % urls.size()], device()));
   }
   Totals totals;
-  const auto start = Clock::now();
+  const auto until = Clock::now() + std::chrono::seconds(seconds);
+  Clock::time_point round_start;
+  Clock::duration committing{};
+  bool is_over = false;
+  std::barrier ready(clients, [&]() noexcept { round_start = Clock::now(); });
+  std::barrier done(clients, [&]() noexcept {
+    const auto now = Clock::now();
+    committing += now - round_start;
+    is_over = now > until;
+  });
   std::vector<std::thread> threads;
   for (auto& worker : workers) {
-    threads.emplace_back([&] { worker->run(start + std::chrono::seconds(seconds), totals); });
+    threads.emplace_back([&] { worker->run(ready, done, is_over, totals); });
   }
   for (std::thread& thread : threads) thread.join();
-  const double took = std::chrono::duration<double>(Clock::now() - start).count();
+  const double took = std::chrono::duration<double>(committing).count();
   std::vector<double> all;
   for (const auto& worker : workers) {
     all.insert(all.end(), worker->latencies.begin(), worker->latencies.end());

@@ -21,6 +21,7 @@ from devstack_lib import Stack  # noqa: E402
 from lib.server import free_port  # noqa: E402
 from run import BUILD, Process, metrics  # noqa: E402
 
+CASES = ((1, 1), (8, 8), (32, 32), (8, 1), (32, 1))
 SCHEMA = {"type": "struct", "schema-id": 0, "fields": [
     {"id": 1, "name": "id", "type": "long", "required": False},
     {"id": 2, "name": "name", "type": "string", "required": False}]}
@@ -111,6 +112,7 @@ def write_to_visible(env: dict, tries: int = 100, burst: int = 40) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=int, default=8)
+    parser.add_argument("--only", help="one case, as clients x tables: 32x32")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="duckicelake-bench-") as folder:
         os.chmod(folder, 0o755)
@@ -126,8 +128,11 @@ def main() -> int:
             with Process([binary, "serve"], env, f"{url}/readyz"):
                 own = duckdb_commits(stack.env(), given.seconds)
                 print(f"DuckDB's own commits, one session: {own:.1f}/s", flush=True)
-                write_to_visible(stack.env())
-                for clients, tables in ((1, 1), (8, 8), (32, 32), (8, 1), (32, 1)):
+                if not given.only:
+                    write_to_visible(stack.env())
+                for clients, tables in CASES:
+                    if given.only and given.only != f"{clients}x{tables}":
+                        continue
                     result = commits(env, url, f"c{clients}t{tables}", clients, tables, given.seconds)
                     print(f"{clients} client(s), {tables} table(s): {result['commits_per_second']:.1f} commits/s "
                           f"({result['commits_per_second'] / own:.2f} of DuckDB's own), "

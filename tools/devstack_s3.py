@@ -122,7 +122,7 @@ class ObjectStore:
                        if not name.startswith(("DUCKICELAKE_", "AWS_", "WEED_"))}
         with open(self.log, "ab") as log:
             started = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                       env=environment | {"GOMEMLIMIT": "256MiB"}, cwd=home,
+                                       env=environment | {"GOMEMLIMIT": "512MiB", "GOGC": "800"}, cwd=home,
                                        start_new_session=True)
         self.process.write(started.pid)
         started.returncode = 0  # it outlives us on purpose: no warning when the object goes

@@ -26,9 +26,14 @@ struct Backends {
   template <Action A>
   Status check(const Caller& caller, ObjectRef object) const {
     object.catalog_id = lake.catalog_id;
-    DIL_TRY(auto allowed, authorized<A>(auth_mode, caller.principal, std::move(object)));
+    DIL_TRY(auto allowed, authorized<A>(auth_mode, caller, std::move(object)));
     (void)allowed;
     return {};
+  }
+
+  // Whether the gate would allow it; nothing is taken down.
+  bool would_allow(const Caller& caller, Action action, const ObjectRef& object) const {
+    return authorize(auth_mode, caller, action, object).is_allowed();
   }
 };
 

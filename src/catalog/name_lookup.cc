@@ -157,6 +157,7 @@ ObjectRef object_of(const store::NamespaceRow& space) {
   ObjectRef out;
   out.schema = space.schema_id;
   out.name = display_name(space.levels);
+  out.levels = space.levels;
   return out;
 }
 

@@ -127,6 +127,7 @@ Result<Properties> Namespaces::load(const Caller& caller, const Levels& levels) 
           store::find_namespace(*lease, backends_.lake, levels));
   ObjectRef object;
   object.name = display_name(levels);
+  object.levels = levels;
   if (row) object.schema = row->schema_id;
   DIL_CHECK_OK(backends_.check<Action::kReadNamespace>(caller, std::move(object)));
   if (row) return store::load_namespace_properties(*lease, backends_.lake, row->schema_id);
@@ -139,6 +140,7 @@ Status Namespaces::create(const WriteContext& context, const Levels& levels,
                           const Properties& properties) const {
   ObjectRef object;
   object.name = display_name(levels);
+  object.levels = levels;
   DIL_CHECK_OK(backends_.check<Action::kCreateNamespace>(context.caller, std::move(object)));
   DIL_CHECK_OK(check_new_levels(levels));
   DIL_CHECK_OK(check_properties(properties));
@@ -172,6 +174,7 @@ Status Namespaces::drop(const WriteContext& context, const Levels& levels) const
     Result<store::NamespaceRow> row = require_empty(connection, backends_.lake, levels);
     ObjectRef object;
     object.name = display_name(levels);
+    object.levels = levels;
     if (row.has_value()) object.schema = row->schema_id;
     DIL_CHECK_OK(backends_.check<Action::kDropNamespace>(context.caller, std::move(object)));
     return row;

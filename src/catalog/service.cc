@@ -82,7 +82,7 @@ struct Service::Impl {
   template <Action A>
   Status check(const Caller& caller, ObjectRef object) const {
     object.catalog_id = lake.catalog_id;
-    DIL_TRY(auto allowed, authorized<A>(config.auth_mode, caller.principal, std::move(object)));
+    DIL_TRY(auto allowed, authorized<A>(config.auth_mode, caller, std::move(object)));
     (void)allowed;
     return {};
   }
@@ -131,6 +131,7 @@ struct Service::Impl {
     object.schema = named.schema;
     object.table = named.table;
     object.name = display_name(table);
+    object.levels = table.levels;
     DIL_CHECK_OK(check<Action::kLoadTable>(caller, std::move(object)));
 
     if (!latch.enter(named.table, until)) {
@@ -246,6 +247,7 @@ Result<Page> Service::list_tables(const Caller& caller, const Levels& levels,
                                   const store::PageRequest& page) {
   ObjectRef object;
   object.name = display_name(levels);
+  object.levels = levels;
   DIL_CHECK_OK(impl_->check<Action::kListTables>(caller, std::move(object)));
   return impl_->page_of(levels, page, store::list_tables);
 }
@@ -254,6 +256,7 @@ Result<Page> Service::list_views(const Caller& caller, const Levels& levels,
                                  const store::PageRequest& page) {
   ObjectRef object;
   object.name = display_name(levels);
+  object.levels = levels;
   DIL_CHECK_OK(impl_->check<Action::kListViews>(caller, std::move(object)));
   return impl_->page_of(levels, page, store::list_views);
 }
@@ -269,6 +272,7 @@ std::shared_ptr<const TableAnswer> Service::cached_table(const Caller& caller,
   ObjectRef object;
   object.schema = named->schema;
   object.table = named->table;
+  object.levels = request.table.levels;
   if (!impl_->check<Action::kLoadTable>(caller, std::move(object)).has_value()) return nullptr;
   ++impl_->hits;
   return view->answer(request.mode);
@@ -286,6 +290,7 @@ Status Service::check_table(const Caller& caller, const TableRef& table) {
   object.schema = named.schema;
   object.table = named.table;
   object.name = display_name(table);
+  object.levels = table.levels;
   return impl_->check<Action::kLoadTable>(caller, std::move(object));
 }
 

@@ -26,7 +26,7 @@ struct Call {
       : request(std::move(incoming)),
         respond(std::move(responder)),
         start(std::chrono::steady_clock::now()),
-        caller{{"anonymous", false}, request.request_id} {}
+        caller{{}, request.request_id, nullptr, nullptr} {}
   // Whoever held it gave it up (a pool that ends): 503 when it was not answered.
   ~Call();
   Call(const Call&) = delete;
