@@ -146,8 +146,7 @@ Result<VerifyKey> VerifyKey::from_rsa(std::string key_id, std::string_view modul
                                       std::string_view exponent) {
   while (modulus.starts_with('\0')) modulus.remove_prefix(1);
   while (exponent.starts_with('\0')) exponent.remove_prefix(1);
-  if (modulus.size() > kMaxRsaBits / 8 || exponent.empty() ||
-      exponent.size() > kMaxExponentBytes) {
+  if (modulus.size() > kMaxRsaBits / 8 || exponent.empty() || exponent.size() > kMaxExponentBytes) {
     return Error(Code::kInvalidArgument, "an RSA key whose numbers are of no sound size");
   }
   const Bignum n = number(modulus);
@@ -171,8 +170,7 @@ Result<VerifyKey> VerifyKey::from_rsa(std::string key_id, std::string_view modul
   return out;
 }
 
-Result<VerifyKey> VerifyKey::from_p256(std::string key_id, std::string_view x,
-                                       std::string_view y) {
+Result<VerifyKey> VerifyKey::from_p256(std::string key_id, std::string_view x, std::string_view y) {
   if (x.size() != kP256Bytes || y.size() != kP256Bytes) {
     return Error(Code::kInvalidArgument, "a P-256 key whose coordinates are not of 32 bytes");
   }

@@ -57,7 +57,8 @@ std::optional<Levels> name_of(std::string_view text) {
       out.back().push_back(c);
     }
   }
-  const bool has_empty = std::any_of(out.begin(), out.end(), [](const auto& l) { return l.empty(); });
+  const bool has_empty =
+      std::any_of(out.begin(), out.end(), [](const auto& l) { return l.empty(); });
   if (has_empty) return std::nullopt;
   return out;
 }
@@ -85,8 +86,7 @@ std::optional<Word> parse_word(std::string_view word) {
 }
 
 bool is_at_or_below(const Levels& levels, const Levels& parent) {
-  return levels.size() >= parent.size() &&
-         std::equal(parent.begin(), parent.end(), levels.begin());
+  return levels.size() >= parent.size() && std::equal(parent.begin(), parent.end(), levels.begin());
 }
 
 }  // namespace
@@ -122,7 +122,7 @@ Result<ScopeSet> ScopeSet::parse(std::string_view text) {
     }
   }
   if (out.is_superuser_) return superuser();
-  std::erase_if(out.named_, [&](const auto& n) { return covers(out.everywhere_, n.second); });
+  out.normalise();
   return out;
 }
 
@@ -134,6 +134,14 @@ void ScopeSet::add(Levels levels, Right right) {
   } else {
     named_.emplace(at, std::move(levels), right);
   }
+}
+
+// Leaves each name only what it has beyond the rights everywhere.
+void ScopeSet::normalise() {
+  for (auto& [levels, right] : named_) {
+    right = static_cast<Right>(static_cast<unsigned>(right) & ~static_cast<unsigned>(everywhere_));
+  }
+  std::erase_if(named_, [](const auto& n) { return n.second == Right::kNone; });
 }
 
 bool ScopeSet::empty() const {
@@ -165,11 +173,12 @@ ScopeSet ScopeSet::narrowed_by(const ScopeSet& other) const {
   const auto add_named = [&](const ScopeSet& from) {
     for (const auto& [levels, right] : from.named_) {
       const Right both = rights_in(levels) & other.rights_in(levels);
-      if (both != Right::kNone && !covers(out.everywhere_, both)) out.add(levels, both);
+      if (both != Right::kNone) out.add(levels, both);
     }
   };
   add_named(*this);
   add_named(other);
+  out.normalise();
   return out;
 }
 

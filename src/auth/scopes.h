@@ -65,6 +65,7 @@ class ScopeSet {
 
  private:
   void add(Levels levels, Right right);
+  void normalise();
 
   bool is_superuser_ = false;
   bool is_broker_ = false;
