@@ -55,9 +55,9 @@ bool is_within_scope(const ActionRule& rule, const auth::ScopeSet& scopes,
     case Reach::kAdmin: return scopes.is_superuser();
     case Reach::kSomewhere: return covers(scopes.rights_at_or_below(object.levels), rule.right);
     case Reach::kNamespace:
-      return covers(object.levels.empty() ? scopes.rights_everywhere()
-                                          : scopes.rights_in(object.levels),
-                    rule.right);
+      return covers(
+          object.levels.empty() ? scopes.rights_everywhere() : scopes.rights_in(object.levels),
+          rule.right);
   }
   return false;
 }
@@ -70,9 +70,7 @@ const std::vector<std::string>& Principal::roles() const {
   return held_roles ? *held_roles : kNoRoles;
 }
 
-const auth::ScopeSet& Principal::scopes() const {
-  return subject ? subject->scopes : everything();
-}
+const auth::ScopeSet& Principal::scopes() const { return subject ? subject->scopes : everything(); }
 
 const std::string& Principal::account() const { return subject ? subject->account : kNoAccount; }
 
@@ -93,7 +91,8 @@ Decision authorize(AuthMode mode, const Caller& caller, Action action, const Obj
 
 Error denied(const Decision& decision, const ObjectRef& object) {
   if (decision.verdict == kHide) {
-    if (object.table) return make_error(Code::kNoSuchTable, "Table does not exist: {}", object.name);
+    if (object.table)
+      return make_error(Code::kNoSuchTable, "Table does not exist: {}", object.name);
     if (object.view) return make_error(Code::kNoSuchView, "View does not exist: {}", object.name);
     return make_error(Code::kNoSuchNamespace, "Namespace does not exist: {}", object.name);
   }

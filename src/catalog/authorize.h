@@ -67,11 +67,11 @@ const ActionRule& rule_of(Action action);
 // Who authenticated, and what that may do under one state of the access rules. Immutable, shared by
 // all requests with the same token.
 struct Subject {
-  std::string id;          // "sub" of the token
-  std::string client_id;   // of a client of this server; empty: the token is another issuer's
+  std::string id;         // "sub" of the token
+  std::string client_id;  // of a client of this server; empty: the token is another issuer's
   std::string issuer;
-  std::string account;     // empty: none
-  auth::ScopeSet scopes;   // of the token, narrowed by what the client has now
+  std::string account;                   // empty: none
+  auth::ScopeSet scopes;                 // of the token, narrowed by what the client has now
   std::vector<std::string> token_roles;  // sorted
   std::int64_t expires_at = 0;           // seconds since the epoch
 };
