@@ -229,6 +229,7 @@ std::string sign_token(const NewToken& token, const std::string& key_id, const S
   json.value(token.signed_in_at);
   text("jti", token.token_id);
   text("client_id", token.client_id);
+  text("idp", token.origin);
   json.key("scope");
   json.value(token.scope);
   if (!token.roles.empty()) {

@@ -79,7 +79,8 @@ struct NewToken {
   std::string scope;
   std::vector<std::string> roles;
   std::string account;    // empty: none
-  std::string client_id;  // of the client that holds it
+  std::string client_id;  // of the client that holds it; empty: none of this server's
+  std::string origin;     // the issuer of the token that it was exchanged for; empty: none
   std::string token_id;
   std::int64_t issued_at = 0;
   std::int64_t expires_at = 0;

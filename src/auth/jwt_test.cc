@@ -107,8 +107,8 @@ TokenCheck check(const std::string& token, const KeySet& keys, const Expectation
 }
 
 TEST(Jwt, OwnTokensAreGoodUntilTheyExpire) {
-  NewToken token{"us",    "alice", "ns:a:r", {"x", "y"}, "acme",
-                 "alice", "id-1",  kNow,     kNow + 10,  kNow};
+  NewToken token{"us", "alice", "ns:a:r", {"x", "y"}, "acme", "alice",
+                 "",   "id-1",  kNow,     kNow + 10,  kNow};
   const std::string id = key_id_of(kSecret);
   const std::string text = sign_token(token, id, kSecret);
   const KeySet keys({VerifyKey::from_secret(id, kSecret)});
