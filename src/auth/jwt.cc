@@ -172,6 +172,18 @@ std::optional<std::string> text_claim(const ParsedToken& token, std::string_view
   return std::string(*text);
 }
 
+std::optional<std::int64_t> number_claim(const ParsedToken& token, std::string_view path) {
+  const Result<json::Document> document = json::Document::parse(token.payload, kPayloadLimits);
+  if (!document.has_value()) return std::nullopt;
+  const Result<json::Object> claims = document->root_object();
+  if (!claims.has_value()) return std::nullopt;
+  const std::optional<json::Value> value = at_path(*claims, path);
+  if (!value) return std::nullopt;
+  const Result<std::int64_t> number = value->as_int64();
+  if (!number.has_value()) return std::nullopt;
+  return *number;
+}
+
 std::vector<std::string> list_claim(const ParsedToken& token, std::string_view path) {
   std::vector<std::string> out;
   const Result<json::Document> document = json::Document::parse(token.payload, kPayloadLimits);

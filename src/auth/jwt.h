@@ -69,6 +69,7 @@ TokenCheck check_token(const ParsedToken& token, const KeySet& keys, const Expec
 // Claims by path ("sub", "realm_access.roles"): a dot goes down into an object, unless the whole
 // path is itself a member.
 std::optional<std::string> text_claim(const ParsedToken& token, std::string_view path);
+std::optional<std::int64_t> number_claim(const ParsedToken& token, std::string_view path);
 // An array of texts, or one text of words.
 std::vector<std::string> list_claim(const ParsedToken& token, std::string_view path);
 

@@ -4,6 +4,10 @@
 #include <algorithm>
 #include <array>
 
+#include "catalog/access.h"
+#include "catalog/audit.h"
+#include "catalog/name_lookup.h"
+
 namespace duckicelake::catalog {
 namespace {
 
@@ -81,20 +85,37 @@ bool Principal::has_role(std::string_view role) const {
 Decision authorize(AuthMode mode, const Caller& caller, Action action, const ObjectRef& object) {
   const ActionRule& rule = rule_of(action);
   const Principal& principal = caller.principal;
-  if (mode == AuthMode::kOff) return {kAllow, "authentication is off"};
-  if (!principal.is_authenticated || !principal.subject) return {kDeny, "nobody authenticated"};
-  if (!is_within_scope(rule, principal.scopes(), object)) {
-    return {kDeny, "the token's scope does not allow it"};
+  if (mode == AuthMode::kOff) {
+    if (!principal.is_named) return {kAllow, "authentication is off"};
+  } else {
+    if (!principal.is_authenticated || !principal.subject) return {kDeny, "nobody authenticated"};
+    if (!is_within_scope(rule, principal.scopes(), object)) {
+      return {kDeny, "the token's scope does not allow it"};
+    }
+    if (principal.is_superuser()) return {kAllow, "the token's scope allows everything"};
   }
-  return {kAllow, "the token's scope allows it"};
+  if (!caller.access) return {kDeny, "the access rules are not known"};
+  if (!caller.access->sees(principal.roles(), object)) {
+    return {kHide, "no role of the principal is granted the object"};
+  }
+  if (covers(rule.right, kWrite) && !caller.access->may_modify(principal.roles(), object)) {
+    return {kDeny, "no role of the principal may modify the object"};
+  }
+  return {kAllow, "scope and grants allow it"};
 }
 
 Error denied(const Decision& decision, const ObjectRef& object) {
   if (decision.verdict == kHide) {
-    if (object.table)
+    if (object.table) {
       return make_error(Code::kNoSuchTable, "Table does not exist: {}", object.name);
+    }
     if (object.view) return make_error(Code::kNoSuchView, "View does not exist: {}", object.name);
-    return make_error(Code::kNoSuchNamespace, "Namespace does not exist: {}", object.name);
+    return make_error(Code::kNoSuchNamespace, "Namespace does not exist: {}",
+                      display_name(object.levels));
+  }
+  if (object.name.empty()) {
+    return Error(Code::kPermissionDenied, "not allowed on the catalog",
+                 std::string(decision.reason));
   }
   return Error(Code::kPermissionDenied, "not allowed on \"" + object.name + "\"",
                std::string(decision.reason));
@@ -103,6 +124,9 @@ Error denied(const Decision& decision, const ObjectRef& object) {
 Status check_authorized(AuthMode mode, const Caller& caller, Action action,
                         const ObjectRef& object) {
   const Decision decision = authorize(mode, caller, action, object);
+  if (caller.trail != nullptr) {
+    DIL_CHECK_OK(caller.trail->note(caller, action, object, decision));
+  }
   if (!decision.is_allowed()) return denied(decision, object);
   return {};
 }

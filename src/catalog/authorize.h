@@ -87,6 +87,8 @@ struct Principal {
   std::shared_ptr<const std::vector<std::string>> held_roles = nullptr;
   // A request that names the principal itself: a broker's, or any while authentication is off.
   bool is_named = false;
+  std::string actor = {};    // of such a request: what kind of a user acts; empty: it does not say
+  std::string channel = {};  // and by which way
 
   const std::vector<std::string>& roles() const;
   const auth::ScopeSet& scopes() const;  // everything while authentication is off

@@ -138,9 +138,9 @@ Result<Properties> Namespaces::load(const Caller& caller, const Levels& levels) 
 
 Status Namespaces::create(const WriteContext& context, const Levels& levels,
                           const Properties& properties) const {
+  // A right on all namespaces is asked for: a scope that names this one speaks of what is in it.
   ObjectRef object;
   object.name = display_name(levels);
-  object.levels = levels;
   DIL_CHECK_OK(backends_.check<Action::kCreateNamespace>(context.caller, std::move(object)));
   DIL_CHECK_OK(check_new_levels(levels));
   DIL_CHECK_OK(check_properties(properties));
@@ -171,13 +171,14 @@ Status Namespaces::create(const WriteContext& context, const Levels& levels,
 
 Status Namespaces::drop(const WriteContext& context, const Levels& levels) const {
   const auto find = [&](pg::Connection& connection) -> Result<store::NamespaceRow> {
-    Result<store::NamespaceRow> row = require_empty(connection, backends_.lake, levels);
+    DIL_TRY(const std::optional<store::NamespaceRow> known,
+            store::find_namespace(connection, backends_.lake, levels));
     ObjectRef object;
     object.name = display_name(levels);
     object.levels = levels;
-    if (row.has_value()) object.schema = row->schema_id;
+    if (known) object.schema = known->schema_id;
     DIL_CHECK_OK(backends_.check<Action::kDropNamespace>(context.caller, std::move(object)));
-    return row;
+    return require_empty(connection, backends_.lake, levels);
   };
   Write write;
   write.check = [&](pg::Connection& connection) -> Status {

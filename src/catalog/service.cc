@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <atomic>
 
+#include "catalog/access.h"
+#include "catalog/access_admin.h"
 #include "catalog/backends.h"
 #include "catalog/eager.h"
 #include "catalog/maintenance.h"
@@ -53,6 +55,7 @@ struct Service::Impl {
                                  projector.settle();
                                }}),
         views(backends),
+        access_admin(backends),
         commits({config_in.default_format_version, config_in.allows_bare_paths}, backends,
                 projector, cache, latch),
         maintenance({config_in.sweep_grace, config_in.maintenance_timeout}, backends,
@@ -78,6 +81,11 @@ struct Service::Impl {
   }
 
   pg::Deadline deadline() const { return pg::deadline_after(config.request_timeout); }
+
+  // In listings; the listing itself is what is recorded.
+  bool shows(const Caller& caller, const store::NamespaceRow& row) const {
+    return authorize(config.auth_mode, caller, Action::kReadNamespace, object_of(row)).is_allowed();
+  }
 
   template <Action A>
   Status check(const Caller& caller, ObjectRef object) const {
@@ -161,10 +169,16 @@ struct Service::Impl {
     return view;
   }
 
-  template <class List>
-  Result<Page> page_of(const Levels& levels, const store::PageRequest& page, List list) {
+  template <Action A, class List>
+  Result<Page> page_of(const Caller& caller, const Levels& levels, store::ObjectKind kind,
+                       const store::PageRequest& page, List list) {
     DIL_TRY(pg::Lease lease, pool.acquire(deadline()));
     DIL_TRY(std::optional<store::NamespaceRow> ns, store::find_namespace(*lease, lake, levels));
+    ObjectRef object;
+    object.name = display_name(levels);
+    object.levels = levels;
+    if (ns) object.schema = ns->schema_id;
+    DIL_CHECK_OK(check<A>(caller, std::move(object)));
     if (!ns) {
       DIL_TRY(const bool is_parent, store::has_namespaces_below(*lease, lake, levels));
       if (is_parent) return Page();
@@ -174,6 +188,9 @@ struct Service::Impl {
     // One more than asked for tells whether there is another page.
     store::PageRequest request = page;
     if (request.limit > 0) ++request.limit;
+    if (caller.access && !caller.principal.is_superuser()) {
+      request.hidden = caller.access->hidden_in(caller.principal.roles(), ns->schema_id, kind);
+    }
     DIL_TRY(std::vector<std::string> names, list(*lease, lake, ns->schema_id, request));
     Page out;
     if (page.limit > 0 && static_cast<std::int64_t>(names.size()) > page.limit) {
@@ -198,6 +215,7 @@ struct Service::Impl {
   const Namespaces namespaces;
   const TableNames table_names;
   const Views views;
+  const AccessAdmin access_admin;
   TableCommits commits;
   Maintenance maintenance;
   std::optional<EagerProjection> eager;  // the last: its thread uses all above
@@ -215,12 +233,18 @@ HeadProbe& Service::probe() { return impl_->probe; }
 const Namespaces& Service::namespaces() const { return impl_->namespaces; }
 const TableNames& Service::table_names() const { return impl_->table_names; }
 const Views& Service::views() const { return impl_->views; }
+const AccessAdmin& Service::access_admin() const { return impl_->access_admin; }
 TableCommits& Service::table_commits() { return impl_->commits; }
 Maintenance& Service::maintenance() { return impl_->maintenance; }
 
 Result<std::vector<Levels>> Service::list_namespaces(const Caller& caller,
                                                      const std::optional<Levels>& parent) {
-  DIL_CHECK_OK(impl_->check<Action::kListNamespaces>(caller, {}));
+  ObjectRef object;
+  if (parent) {
+    object.levels = *parent;
+    object.name = display_name(*parent);
+  }
+  DIL_CHECK_OK(impl_->check<Action::kListNamespaces>(caller, std::move(object)));
   DIL_TRY(pg::Lease lease, impl_->pool.acquire(impl_->deadline()));
   DIL_TRY(std::vector<store::NamespaceRow> rows, store::list_namespaces(*lease, impl_->lake));
   const std::size_t depth = parent ? parent->size() : 0;
@@ -231,6 +255,7 @@ Result<std::vector<Levels>> Service::list_namespaces(const Caller& caller,
                    !std::equal(parent->begin(), parent->end(), row.levels.begin()))) {
       continue;
     }
+    if (!impl_->shows(caller, row)) continue;
     parent_exists = true;
     if (row.levels.size() <= depth) continue;
     row.levels.resize(depth + 1);
@@ -245,20 +270,14 @@ Result<std::vector<Levels>> Service::list_namespaces(const Caller& caller,
 
 Result<Page> Service::list_tables(const Caller& caller, const Levels& levels,
                                   const store::PageRequest& page) {
-  ObjectRef object;
-  object.name = display_name(levels);
-  object.levels = levels;
-  DIL_CHECK_OK(impl_->check<Action::kListTables>(caller, std::move(object)));
-  return impl_->page_of(levels, page, store::list_tables);
+  return impl_->page_of<Action::kListTables>(caller, levels, store::ObjectKind::kTable, page,
+                                             store::list_tables);
 }
 
 Result<Page> Service::list_views(const Caller& caller, const Levels& levels,
                                  const store::PageRequest& page) {
-  ObjectRef object;
-  object.name = display_name(levels);
-  object.levels = levels;
-  DIL_CHECK_OK(impl_->check<Action::kListViews>(caller, std::move(object)));
-  return impl_->page_of(levels, page, store::list_views);
+  return impl_->page_of<Action::kListViews>(caller, levels, store::ObjectKind::kView, page,
+                                            store::list_views);
 }
 
 std::shared_ptr<const TableAnswer> Service::cached_table(const Caller& caller,
@@ -273,7 +292,12 @@ std::shared_ptr<const TableAnswer> Service::cached_table(const Caller& caller,
   object.schema = named->schema;
   object.table = named->table;
   object.levels = request.table.levels;
-  if (!impl_->check<Action::kLoadTable>(caller, std::move(object)).has_value()) return nullptr;
+  object.name = display_name(request.table);
+  // A denial is recorded by load_table, which comes to the same.
+  if (!authorize(impl_->config.auth_mode, caller, Action::kLoadTable, object).is_allowed() ||
+      !impl_->check<Action::kLoadTable>(caller, std::move(object)).has_value()) {
+    return nullptr;
+  }
   ++impl_->hits;
   return view->answer(request.mode);
 }
@@ -281,6 +305,22 @@ std::shared_ptr<const TableAnswer> Service::cached_table(const Caller& caller,
 Result<std::shared_ptr<const TableAnswer>> Service::load_table(const Caller& caller,
                                                                const LoadTableRequest& request) {
   return impl_->answer_of(caller, request);
+}
+
+std::optional<TableId> Service::known_table(const TableRef& table, const HeadProbe::Fresh&) {
+  const std::optional<TableCache::Named> named = impl_->cache.find_name(table);
+  if (!named || named->resolved_at < impl_->probe.last_name_change()) return std::nullopt;
+  return named->table;
+}
+
+Result<TableId> Service::find_table(const TableRef& table) {
+  const pg::Deadline until = impl_->deadline();
+  DIL_TRY(const HeadProbe::Fresh fresh, impl_->probe.await_blocking(until));
+  if (const auto known = known_table(table, fresh)) return *known;
+  impl_->cache.erase_name(table);
+  DIL_TRY(pg::Lease lease, impl_->pool.acquire(until));
+  DIL_TRY(const TableCache::Named named, impl_->resolve(*lease, table, fresh.head.snapshot));
+  return named.table;
 }
 
 Status Service::check_table(const Caller& caller, const TableRef& table) {

@@ -19,6 +19,7 @@
 
 namespace duckicelake::catalog {
 
+class AccessAdmin;
 class Maintenance;
 class MaintenanceEngine;
 class Namespaces;
@@ -113,6 +114,7 @@ class Service {
   const Namespaces& namespaces() const;
   const TableNames& table_names() const;
   const Views& views() const;
+  const AccessAdmin& access_admin() const;
   TableCommits& table_commits();
   Maintenance& maintenance();
 
@@ -135,6 +137,10 @@ class Service {
                                                   const HeadProbe::Fresh& fresh);
   Result<std::shared_ptr<const TableAnswer>> load_table(const Caller& caller,
                                                         const LoadTableRequest& request);
+  // The id of a table, for use cases that ask the gate by it themselves: what `fresh` proves to be
+  // still right, without blocking; nullopt: ask find_table.
+  std::optional<TableId> known_table(const TableRef& table, const HeadProbe::Fresh& fresh);
+  Result<TableId> find_table(const TableRef& table);
   // Success: it exists.
   Status check_table(const Caller& caller, const TableRef& table);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "catalog/write_run.h"
 
+#include "catalog/audit.h"
 #include "pg/error.h"
 
 namespace duckicelake::catalog {
@@ -48,6 +49,9 @@ class Run {
       }
     }
     DIL_TRY(std::string text, write_.apply(transaction));
+    if (context_.caller.trail != nullptr) {
+      context_.caller.trail->write_in(transaction, backends_.lake);
+    }
     if (context_.idempotency) {
       DIL_CHECK_OK(store::save_outcome(transaction, backends_.lake, *context_.idempotency,
                                        {std::nullopt, text}));

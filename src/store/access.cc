@@ -209,6 +209,13 @@ std::optional<ObjectKind> object_kind_of(std::string_view name) {
   return std::nullopt;
 }
 
+Result<std::int64_t> load_access_version(pg::Connection& connection) {
+  DIL_TRY(const pg::ResultSet rows,
+          connection.exec(Statement{kVersion, {}, pg::Prepare::kCached, "load access version"}));
+  DIL_TRY(const pg::Row row, rows.only_row());
+  return row.int64(0);
+}
+
 // The version first: what the later statements see is at least as new, and what is newer is read
 // again.
 Result<AccessRules> load_access_rules(pg::Connection& connection, const Lake& lake) {

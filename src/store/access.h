@@ -51,6 +51,7 @@ struct AccessRules {
   std::vector<RoleGrant> role_grants;
   std::vector<ObjectGrant> object_grants;
 };
+Result<std::int64_t> load_access_version(pg::Connection& connection);
 Result<AccessRules> load_access_rules(pg::Connection& connection, const Lake& lake);
 
 // --- roles and grants

@@ -65,11 +65,13 @@ constexpr Sql kHasEntries =
 constexpr Sql kTables =
     "SELECT table_name FROM {schema}.ducklake_table WHERE schema_id = $1 AND end_snapshot IS NULL "
     "AND table_name COLLATE \"C\" > $2 AND NOT starts_with(table_name, '__mask_') "
+    "AND NOT (table_id = ANY ($4::bigint[])) "
     "ORDER BY table_name COLLATE \"C\" LIMIT $3";
 
 constexpr Sql kViews =
     "SELECT view_name FROM {schema}.ducklake_view WHERE schema_id = $1 AND end_snapshot IS NULL "
     "AND view_name COLLATE \"C\" > $2 AND NOT starts_with(view_name, '__mask_') "
+    "AND NOT (view_id = ANY ($4::bigint[])) "
     "ORDER BY view_name COLLATE \"C\" LIMIT $3";
 
 constexpr Sql kFindTable =
@@ -115,7 +117,7 @@ Result<std::vector<std::string>> list(pg::Connection& connection, const Lake& la
   const std::int64_t limit = page.limit > 0 ? page.limit : std::numeric_limits<std::int64_t>::max();
   DIL_TRY(pg::ResultSet rows,
           connection.exec(Statement{pg::sql_for_schema(lake.metadata_schema, sql),
-                                    {schema, page.after, limit}}));
+                                    {schema, page.after, limit, Param::int64_array(page.hidden)}}));
   std::vector<std::string> out;
   out.reserve(rows.size());
   for (pg::Row row : rows) {

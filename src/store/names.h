@@ -51,6 +51,7 @@ Result<bool> is_schema_path_used(pg::Connection& connection, const Lake& lake,
 struct PageRequest {
   std::string after;
   std::int64_t limit = 0;
+  std::vector<std::int64_t> hidden = {};  // ids of tables (of views) that are left out
 };
 // Names of live tables; those that begin with "__mask_" are left out.
 Result<std::vector<std::string>> list_tables(pg::Connection& connection, const Lake& lake,
