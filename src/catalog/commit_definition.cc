@@ -324,6 +324,7 @@ Status TableWork::write_state(pg::Transaction& transaction, const std::vector<st
   const bool is_same = iceberg::metadata_to_json(old) == state.document &&
                        refs_ == view_->state().refs && !main_is_cleared_ && hidden.empty() &&
                        rewritten.empty() && side_.empty() && !changes_definition_;
+  changes_rows_only_ = is_same && set.empty() && dropped.empty();
   if (is_same) return {};
   DIL_TRY(pg::Connection * connection, transaction.begun());
   DIL_CHECK_OK(store::change_table_properties(*connection, lake, table_id_, set, dropped));

@@ -213,8 +213,14 @@ Status CommitRun::plan() {
                                                         fresh.schema_path + fresh.name + "/"));
       place = std::move(fresh);
     }
-    target.work =
-        std::make_unique<TableWork>(owner_.deps_, connection, std::move(view), std::move(place));
+    // A rename does not show in a table's changes, but here: the name was resolved just now.
+    std::shared_ptr<const store::TableDefinition> definition = view ? view->definition() : nullptr;
+    if (definition && (definition->table.name != target.commit->table.name ||
+                       definition->table.schema_id != target.space.schema_id)) {
+      definition = nullptr;
+    }
+    target.work = std::make_unique<TableWork>(owner_.deps_, connection, std::move(view),
+                                              std::move(place), std::move(definition));
     DIL_CHECK_OK(target.work->plan(target.commit->requirements, target.commit->updates,
                                    target.commit->registered.get()));
     objects.insert(objects.end(), target.work->objects().begin(), target.work->objects().end());
@@ -330,6 +336,10 @@ Result<CommitRun::Round> CommitRun::write() {
     std::vector<std::vector<ducklake::Change>> own_words(own.size());
     DIL_CHECK_OK(target.work->write(transaction, own, own_words));
     target.id = target.work->table_id();
+    if (!own.empty() && target.work->changes_rows_only()) {
+      target.own.emplace(
+          OwnRows{target.work->definition(), own.front().snapshot, own.back().snapshot});
+    }
     for (std::size_t i = 0; i < own.size(); ++i) {
       words[i].insert(words[i].end(), own_words[i].begin(), own_words[i].end());
       const store::SlotNeeds needs = target.work->needs(i);
@@ -358,10 +368,11 @@ Result<std::vector<std::shared_ptr<const TableView>>> CommitRun::publish() {
   std::set<TableId> done;
   for (const Target& target : targets_) {
     if (!target.id || !done.insert(*target.id).second) continue;
-    auto view = locks_.empty()
-                    ? owner_.projector_.project(*target.id, owner_.cache_.find(*target.id), until_)
-                    : owner_.projector_.project_locked(**lease_, *target.id,
-                                                       owner_.cache_.find(*target.id));
+    const OwnRows* own = target.own ? &*target.own : nullptr;
+    auto previous = own != nullptr ? target.work->view() : owner_.cache_.find(*target.id);
+    auto view = locks_.empty() ? owner_.projector_.project(*target.id, std::move(previous), until_)
+                               : owner_.projector_.project_locked(**lease_, *target.id,
+                                                                  std::move(previous), own);
     if (!view.has_value()) {
       if (is_repeated_) return std::move(view).error();
       return Error(Code::kCommitStateUnknown,

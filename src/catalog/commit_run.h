@@ -30,6 +30,7 @@ class CommitRun {
     std::optional<TableId> id;
     std::unique_ptr<TableWork> work;
     std::size_t first_slot = 0;
+    std::optional<OwnRows> own;  // of a commit that changed rows only
   };
   enum class Round { kDone, kAgain };
 

@@ -56,8 +56,13 @@ std::string new_table_location(const NewTablePlace& place, const std::string& uu
 }
 
 TableWork::TableWork(const CommitDeps& deps, pg::Connection& connection,
-                     std::shared_ptr<const TableView> view, std::optional<NewTablePlace> place)
-    : deps_(deps), connection_(connection), view_(std::move(view)), place_(std::move(place)) {}
+                     std::shared_ptr<const TableView> view, std::optional<NewTablePlace> place,
+                     std::shared_ptr<const store::TableDefinition> definition)
+    : deps_(deps),
+      connection_(connection),
+      view_(std::move(view)),
+      place_(std::move(place)),
+      known_definition_(std::move(definition)) {}
 
 Status TableWork::plan(const std::vector<iceberg::Requirement>& requirements,
                        const std::vector<iceberg::TableUpdate>& updates,
@@ -115,10 +120,14 @@ Status TableWork::load() {
     return {};
   }
   table_id_ = view_->table_id();
-  DIL_TRY(std::optional<store::TableDefinition> definition,
-          store::load_table_definition(connection_, deps_.lake, table_id_));
-  if (!definition) return Error(Code::kNoSuchTable, "the table was dropped");
-  definition_ = std::move(*definition);
+  if (known_definition_) {
+    definition_ = *known_definition_;
+  } else {
+    DIL_TRY(std::optional<store::TableDefinition> definition,
+            store::load_table_definition(connection_, deps_.lake, table_id_));
+    if (!definition) return Error(Code::kNoSuchTable, "the table was dropped");
+    definition_ = std::move(*definition);
+  }
   table_row_ = definition_.table;
   DIL_TRY(places_, places_of(deps_.lake, definition_.table));
   const ProjectionState& state = view_->state();
@@ -432,6 +441,11 @@ Status TableWork::place_new_table() {
   definition_.table = table_row_;
   DIL_TRY(places_, places_of(deps_.lake, table_row_));
   return {};
+}
+
+std::shared_ptr<const store::TableDefinition> TableWork::definition() const {
+  if (known_definition_) return known_definition_;
+  return std::make_shared<const store::TableDefinition>(definition_);
 }
 
 std::size_t TableWork::slots() const {

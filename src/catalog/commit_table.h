@@ -62,9 +62,11 @@ std::string new_table_location(const NewTablePlace& place, const std::string& uu
 
 class TableWork {
  public:
-  // `view` is null and `place` set for a table that the commit creates. All must outlive it.
+  // `view` is null and `place` set for a table that the commit creates. `definition`: DuckLake's
+  // rows as they are at `view`; null: they have to be read. All must outlive it.
   TableWork(const CommitDeps& deps, pg::Connection& connection,
-            std::shared_ptr<const TableView> view, std::optional<NewTablePlace> place);
+            std::shared_ptr<const TableView> view, std::optional<NewTablePlace> place,
+            std::shared_ptr<const store::TableDefinition> definition = nullptr);
 
   // Reads what is needed and works everything out; objects that the rows will name are in
   // `objects()` afterwards. kCommitFailed: a requirement does not hold.
@@ -84,6 +86,10 @@ class TableWork {
   std::size_t slots() const;
   store::SlotNeeds needs(std::size_t slot) const;
   bool changes_anything() const;
+  // Not even the Iceberg side of the definition, nor refs.
+  bool changes_rows_only() const { return changes_rows_only_; }
+  // DuckLake's rows as they were before the commit.
+  std::shared_ptr<const store::TableDefinition> definition() const;
   const std::vector<objstore::PutObject>& objects() const { return objects_; }
 
   // Writes this table's rows. `slots` are those that were reserved for it, in order. Appends this
@@ -161,6 +167,7 @@ class TableWork {
   pg::Connection& connection_;
   const std::shared_ptr<const TableView> view_;
   const std::optional<NewTablePlace> place_;
+  const std::shared_ptr<const store::TableDefinition> known_definition_;
   TableId table_id_;
 
   store::TableDefinition definition_;
@@ -173,6 +180,7 @@ class TableWork {
   // Ids that clients chose, of snapshots of main: published under another one.
   std::unordered_map<std::int64_t, std::int64_t> aliases_;
   bool is_repeated_ = false;
+  bool changes_rows_only_ = false;  // known once written
 
   std::map<std::int64_t, Pending> pending_;  // by the client's id
   std::vector<std::int64_t> pending_order_;

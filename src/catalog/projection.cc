@@ -101,11 +101,12 @@ Result<std::shared_ptr<const TableView>> Projector::project(
 }
 
 Result<std::shared_ptr<const TableView>> Projector::project_locked(
-    pg::Connection& connection, TableId table, std::shared_ptr<const TableView> previous) {
+    pg::Connection& connection, TableId table, std::shared_ptr<const TableView> previous,
+    const OwnRows* own) {
   const pg::Cost before = connection.cost();
   const auto started = std::chrono::steady_clock::now();
   Result<std::shared_ptr<const TableView>> result =
-      ProjectionRun(*this, connection, table, previous).run();
+      ProjectionRun(*this, connection, table, previous).run(own);
   // A cleanup of DuckLake's that touched the same sidecar rows meanwhile: look again.
   for (int attempt = 1; attempt < kMaxAttempts && !result.has_value() &&
                         pg::is_serialization_conflict(result.error());

@@ -83,6 +83,15 @@ class VersionHints {
   std::thread thread_;  // begins with the first note
 };
 
+// Snapshots `first` to `last` are one commit that changed rows of the table and nothing else of it,
+// made under the table's lock that its maker still holds; nothing changed the table between the
+// view that it was planned on and `first`.
+struct OwnRows {
+  std::shared_ptr<const store::TableDefinition> definition;  // as it was then
+  SnapshotId first;
+  SnapshotId last;
+};
+
 // Brings the published Iceberg state of a table up to its DuckLake state. Reads in one REPEATABLE
 // READ transaction, writes all objects before it commits the sidecar rows that name them: a process
 // that dies leaves objects nobody refers to and nothing else. Processes are kept apart by a lock
@@ -102,9 +111,11 @@ class Projector {
                                                    std::shared_ptr<const TableView> previous,
                                                    pg::Deadline deadline);
 
-  // The same on a connection that holds the table's lock (store::lock_table) already.
-  Result<std::shared_ptr<const TableView>> project_locked(
-      pg::Connection& connection, TableId table, std::shared_ptr<const TableView> previous);
+  // The same on a connection that holds the table's lock (store::lock_table) already. `own` (may be
+  // null): a commit on top of `previous`; less has to be read then.
+  Result<std::shared_ptr<const TableView>> project_locked(pg::Connection& connection, TableId table,
+                                                          std::shared_ptr<const TableView> previous,
+                                                          const OwnRows* own = nullptr);
 
   // No object of a table that was published before is written after this.
   void settle() { hints_.settle(); }

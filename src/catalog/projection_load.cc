@@ -10,6 +10,8 @@ namespace duckicelake::catalog {
 namespace {
 
 constexpr std::int64_t kTailLimit = 10'000;
+// Snapshots of the whole catalog that a projection after a commit looks through, at most.
+constexpr std::int64_t kMaxNews = 200;
 
 }  // namespace
 
@@ -22,16 +24,28 @@ ProjectionRun::ProjectionRun(Projector& owner, pg::Connection& connection, Table
       from_(from),
       unique_(random_name()) {}
 
-Result<std::shared_ptr<const TableView>> ProjectionRun::run() {
+Result<std::shared_ptr<const TableView>> ProjectionRun::run(const OwnRows* own) {
+  const pg::TransactionOptions options{pg::Isolation::kRepeatableRead, pg::Access::kReadWrite};
+  if (own != nullptr && previous_) {
+    pg::Transaction transaction(connection_, options);
+    DIL_TRY(pg::Connection * begun, transaction.begun());
+    (void)begun;
+    DIL_TRY(const bool is_enough, load_after(*own));
+    if (is_enough) return finish(transaction);
+    transaction.rollback();
+  }
   // Its own transactions: the index must reach a snapshot before the view of the database below is
   // taken.
   DIL_TRY(SnapshotId indexed, store::catch_up_change_index(connection_, owner_.lake_));
   (void)indexed;
-  pg::Transaction transaction(connection_,
-                              {pg::Isolation::kRepeatableRead, pg::Access::kReadWrite});
+  pg::Transaction transaction(connection_, options);
   DIL_TRY(pg::Connection * begun, transaction.begun());
   (void)begun;
   DIL_CHECK_OK(load());
+  return finish(transaction);
+}
+
+Result<std::shared_ptr<const TableView>> ProjectionRun::finish(pg::Transaction& transaction) {
   DIL_CHECK_OK(build_definition());
   DIL_CHECK_OK(plan_chain());
   DIL_CHECK_OK(rebuild_gone());
@@ -39,7 +53,8 @@ Result<std::shared_ptr<const TableView>> ProjectionRun::run() {
   DIL_CHECK_OK(publish());
   if (!is_changed_ && previous_ && previous_->state().stored.version == state_.stored.version) {
     DIL_CHECK_OK(transaction.commit());
-    return previous_->seen_at(head_.snapshot, head_.revision);
+    return previous_->seen_at(head_.snapshot, head_.revision,
+                              std::make_shared<const store::TableDefinition>(definition_));
   }
   DIL_CHECK_OK(transaction.commit());
   if (is_changed_) {
@@ -49,7 +64,9 @@ Result<std::shared_ptr<const TableView>> ProjectionRun::run() {
     state_.stored.through = head_.snapshot;
     state_.stored.revision = head_.revision;
   }
-  return std::make_shared<const TableView>(table_, std::move(state_));
+  return std::make_shared<const TableView>(
+      table_, std::move(state_),
+      std::make_shared<const store::TableDefinition>(std::move(definition_)));
 }
 
 Status ProjectionRun::load() {
@@ -60,14 +77,49 @@ Status ProjectionRun::load() {
   definition_ = std::move(*definition);
   DIL_TRY(places_, places_of(owner_.lake_, definition_.table));
   DIL_TRY(stored_properties_, store::load_table_properties(connection_, owner_.lake_, table_));
-  DIL_CHECK_OK(load_stored());
+  DIL_TRY(std::optional<store::StateTag> tag,
+          store::load_state_tag(connection_, owner_.lake_, table_));
+  DIL_CHECK_OK(load_stored(tag));
   DIL_CHECK_OK(load_chain());
   return load_maintenance();
 }
 
-Status ProjectionRun::load_stored() {
-  DIL_TRY(std::optional<store::StateTag> tag,
-          store::load_state_tag(connection_, owner_.lake_, table_));
+Result<bool> ProjectionRun::load_after(const OwnRows& own) {
+  const SnapshotId after = previous_->through();
+  DIL_TRY(store::TableNews news,
+          store::load_table_news(connection_, owner_.lake_, table_, after, kMaxNews));
+  const bool is_same_state =
+      news.tag && !news.tag->is_dirty && news.tag->version == previous_->state().stored.version;
+  if (!is_same_state || news.head.revision != previous_->revision()) return false;
+  if (static_cast<std::int64_t>(news.changes.size()) >= kMaxNews) return false;
+  std::vector<ChainItem> chain;
+  for (const store::ChangesRow& row : news.changes) {
+    DIL_TRY(std::vector<ducklake::Change> changes, ducklake::parse_changes(row.changes_made));
+    const bool is_own = row.snapshot >= own.first && row.snapshot <= own.last;
+    bool touches = false;
+    bool is_compaction = false;
+    for (const ducklake::Change& change : changes) {
+      // What was renamed is "created", without an id, and so are the tables of a new schema.
+      if (change.id < 0 || change.kind == ducklake::ChangeKind::kDroppedSchema) return false;
+      if (change.id != table_.value) continue;
+      if (!is_own || !change.touches_data()) return false;
+      touches = true;
+      is_compaction = is_compaction || change.is_compaction();
+    }
+    if (touches) chain.push_back({row.snapshot.value, is_compaction});
+  }
+  head_ = news.head;
+  definition_ = *own.definition;
+  definition_.stats = std::move(news.stats);
+  stored_properties_ = std::move(news.properties);
+  DIL_TRY(places_, places_of(owner_.lake_, definition_.table));
+  DIL_CHECK_OK(load_stored(news.tag));
+  chain_ = std::move(chain);
+  DIL_CHECK_OK(load_maintenance());
+  return true;
+}
+
+Status ProjectionRun::load_stored(std::optional<store::StateTag> tag) {
   if (!tag) {
     previous_ = nullptr;
     return {};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "catalog/projection_run.h"
 #include "iceberg/snapshot_json.h"
@@ -49,8 +50,12 @@ Status ProjectionRun::publish() {
   if (is_first_) is_changed_ = true;
   if (!is_changed_) return {};
 
-  DIL_TRY(std::optional<ducklake::SnapshotRow> head_row,
-          store::load_snapshot_from(connection_, owner_.lake_, head_.snapshot));
+  std::optional<ducklake::SnapshotRow> head_row;
+  if (const auto known = snapshot_rows_.find(head_.snapshot.value); known != snapshot_rows_.end()) {
+    head_row = known->second;
+  } else {
+    DIL_TRY(head_row, store::load_snapshot_from(connection_, owner_.lake_, head_.snapshot));
+  }
   if (!head_row) return Error(Code::kCorruptData, "the lake has no snapshots");
   std::int64_t now_ms = published_ms(head_row->time_micros);
   if (!state_.snapshots.empty()) now_ms = std::max(now_ms, state_.snapshots.back().timestamp_ms);
@@ -64,7 +69,6 @@ Status ProjectionRun::publish() {
   if (!is_first_) now_ms = std::max(now_ms, document.last_updated_ms);
   document.last_updated_ms = now_ms;
 
-  DIL_CHECK_OK(flush_objects());
   state_.stored.is_dirty = false;
   state_.stored.through = head_.snapshot;
   state_.stored.next_file_id = head_row->next_file_id;
@@ -153,6 +157,7 @@ Status ProjectionRun::publish_side_snapshots() {
   return store::mark_published(connection_, owner_.lake_, table_, done);
 }
 
+// Together with the objects that it names: nobody is told of it before all of them are stored.
 // A version's name is taken with "only if absent": neither a file that an earlier process left
 // behind without publishing it, nor one of a dropped table in the same folder, is ever written
 // over.
@@ -163,7 +168,12 @@ Result<std::string> ProjectionRun::write_metadata() {
     const std::string uri =
         fmt::format("{}v{}.metadata.json", places_.metadata, state_.stored.version);
     DIL_TRY(std::string key, owner_.objects_.key_of(uri));
-    Status put = owner_.objects_.put(key, json, {"application/json", true});
+    objects_.push_back({std::move(key), json, {"application/json", true}});
+    const std::vector<objstore::PutObject> batch = std::exchange(objects_, {});
+    std::vector<Status> stored = owner_.objects_.put_many(batch);
+    Status put = std::move(stored.back());
+    stored.pop_back();
+    for (Status& status : stored) DIL_CHECK_OK(std::move(status));
     if (put.has_value()) {
       ++owner_.counters_.metadata_files;
       return uri;

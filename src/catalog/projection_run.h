@@ -13,6 +13,7 @@
 #include "catalog/projection.h"
 #include "store/commit_sidecar.h"
 #include "translate/column_change.h"
+#include "pg/transaction.h"
 #include "translate/column_types.h"
 
 namespace duckicelake::catalog {
@@ -24,7 +25,7 @@ class ProjectionRun {
   ProjectionRun(Projector& owner, pg::Connection& connection, TableId table,
                 std::shared_ptr<const TableView> previous, From from = From::kSidecar);
 
-  Result<std::shared_ptr<const TableView>> run();
+  Result<std::shared_ptr<const TableView>> run(const OwnRows* own = nullptr);
 
  private:
   struct ChainItem {
@@ -32,9 +33,13 @@ class ProjectionRun {
     bool is_compaction = false;
   };
 
+  Result<std::shared_ptr<const TableView>> finish(pg::Transaction& transaction);
+
   // projection_load.cc: what is there, and what was published.
   Status load();
-  Status load_stored();
+  // After a commit of our own; false: more than that happened, and everything has to be read.
+  Result<bool> load_after(const OwnRows& own);
+  Status load_stored(std::optional<store::StateTag> tag);
   Status start_anew();
   Status load_chain();
   Status load_maintenance();

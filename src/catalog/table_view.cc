@@ -29,11 +29,13 @@ std::shared_ptr<const TableAnswer> make_answer(TableId table, const ProjectionSt
 
 }  // namespace
 
-TableView::TableView(TableId table, ProjectionState state)
+TableView::TableView(TableId table, ProjectionState state,
+                     std::shared_ptr<const store::TableDefinition> definition)
     : table_(table),
       shared_state_(std::make_shared<const ProjectionState>(std::move(state))),
       state_(*shared_state_),
       answers_(std::make_shared<Answers>()),
+      definition_(std::move(definition)),
       through_(state_.stored.through),
       revision_(state_.stored.revision) {
   answers_->all = make_answer(table_, state_, SnapshotsMode::kAll, std::nullopt);
@@ -53,9 +55,11 @@ Result<std::shared_ptr<const TableAnswer>> TableView::pinned_answer(SnapshotsMod
   return make_answer(table_, state_, mode, snapshot);
 }
 
-std::shared_ptr<const TableView> TableView::seen_at(SnapshotId through,
-                                                    std::int64_t revision) const {
+std::shared_ptr<const TableView> TableView::seen_at(
+    SnapshotId through, std::int64_t revision,
+    std::shared_ptr<const store::TableDefinition> definition) const {
   auto copy = std::make_shared<TableView>(*this);
+  if (definition) copy->definition_ = std::move(definition);
   copy->through_ = through;
   copy->revision_ = revision;
   return copy;

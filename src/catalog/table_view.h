@@ -45,21 +45,27 @@ struct ProjectionState {
 // answers that are made on first need. Shared by all requests.
 class TableView {
  public:
-  TableView(TableId table, ProjectionState state);
+  TableView(TableId table, ProjectionState state,
+            std::shared_ptr<const store::TableDefinition> definition);
 
   TableId table_id() const { return table_; }
   // The DuckLake snapshot up to which the table was looked at, and the revision then.
   SnapshotId through() const { return through_; }
   std::int64_t revision() const { return revision_; }
   const ProjectionState& state() const { return state_; }
+  // DuckLake's rows for the table at `through()`; never null. Its `stats` may be older.
+  const std::shared_ptr<const store::TableDefinition>& definition() const { return definition_; }
 
   std::shared_ptr<const TableAnswer> answer(SnapshotsMode mode) const;
   // kInvalidArgument when the table has no such snapshot.
   Result<std::shared_ptr<const TableAnswer>> pinned_answer(SnapshotsMode mode,
                                                            std::int64_t snapshot) const;
 
-  // The same view, proved to be current at a later head.
-  std::shared_ptr<const TableView> seen_at(SnapshotId through, std::int64_t revision) const;
+  // The same view, proved to be current at a later head. `definition`: as read there; null: proved
+  // to be the same.
+  std::shared_ptr<const TableView> seen_at(
+      SnapshotId through, std::int64_t revision,
+      std::shared_ptr<const store::TableDefinition> definition = nullptr) const;
 
  private:
   struct Answers {
@@ -71,6 +77,7 @@ class TableView {
   std::shared_ptr<const ProjectionState> shared_state_;
   const ProjectionState& state_;
   std::shared_ptr<Answers> answers_;
+  std::shared_ptr<const store::TableDefinition> definition_;
   SnapshotId through_;
   std::int64_t revision_ = 0;
 };

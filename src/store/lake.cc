@@ -222,23 +222,6 @@ Status read_sorts(const pg::ResultSet& rows, TableDefinition& out) {
   return {};
 }
 
-Status read_stats(const pg::ResultSet& totals, const pg::ResultSet& columns, TableDefinition& out) {
-  if (totals.empty()) return {};
-  ducklake::TableStats stats;
-  RowReader in(totals.row(0));
-  stats.record_count = in.int64();
-  stats.next_row_id = in.int64();
-  DIL_CHECK_OK(in.status());
-  for (pg::Row row : columns) {
-    RowReader column(row);
-    const auto id = static_cast<std::int32_t>(column.int64());
-    stats.max_values[id] = column.optional_text();
-    DIL_CHECK_OK(column.status());
-  }
-  out.stats = std::move(stats);
-  return {};
-}
-
 Status read_mappings(const pg::ResultSet& rows, TableDefinition& out) {
   for (pg::Row row : rows) {
     RowReader in(row);
@@ -341,6 +324,28 @@ Result<std::vector<ChangesRow>> load_changes(pg::Connection& connection, const L
   return read_changes(rows);
 }
 
+std::array<pg::Statement, 2> stats_statements(const Lake& lake, TableId table) {
+  return {Statement{pg::sql_for_schema(lake.metadata_schema, kTableStats), {table}},
+          Statement{pg::sql_for_schema(lake.metadata_schema, kTableColumnStats), {table}}};
+}
+
+Result<std::optional<ducklake::TableStats>> read_stats(const pg::ResultSet& totals,
+                                                       const pg::ResultSet& columns) {
+  if (totals.empty()) return std::optional<ducklake::TableStats>();
+  ducklake::TableStats stats;
+  RowReader in(totals.row(0));
+  stats.record_count = in.int64();
+  stats.next_row_id = in.int64();
+  DIL_CHECK_OK(in.status());
+  for (pg::Row row : columns) {
+    RowReader column(row);
+    const auto id = static_cast<std::int32_t>(column.int64());
+    stats.max_values[id] = column.optional_text();
+    DIL_CHECK_OK(column.status());
+  }
+  return std::optional<ducklake::TableStats>(std::move(stats));
+}
+
 Result<std::optional<TableDefinition>> load_table_definition(pg::Connection& connection,
                                                              const Lake& lake, TableId table) {
   const auto sql = [&](const Sql& text) { return pg::sql_for_schema(lake.metadata_schema, text); };
@@ -369,7 +374,7 @@ Result<std::optional<TableDefinition>> load_table_definition(pg::Connection& con
   }
   DIL_CHECK_OK(read_partitions(results[4], out));
   DIL_CHECK_OK(read_sorts(results[5], out));
-  DIL_CHECK_OK(read_stats(results[6], results[7], out));
+  DIL_TRY(out.stats, read_stats(results[6], results[7]));
   DIL_CHECK_OK(read_mappings(results[8], out));
   for (pg::Row row : results[9]) {
     RowReader in(row);

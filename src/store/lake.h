@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -69,6 +70,11 @@ struct TableDefinition {
 // One round trip (a pipeline). nullopt: the table is not live.
 Result<std::optional<TableDefinition>> load_table_definition(pg::Connection& connection,
                                                              const Lake& lake, TableId table);
+
+// The `stats` member alone.
+std::array<pg::Statement, 2> stats_statements(const Lake& lake, TableId table);
+Result<std::optional<ducklake::TableStats>> read_stats(const pg::ResultSet& totals,
+                                                       const pg::ResultSet& columns);
 
 // Snapshot rows by id, ascending; ids that do not exist are left out.
 Result<std::vector<ducklake::SnapshotRow>> load_snapshots(pg::Connection& connection,

@@ -193,9 +193,9 @@ Result<std::vector<TableChange>> load_table_changes(pg::Connection& connection, 
   return out;
 }
 
-Result<std::optional<StateTag>> load_state_tag(pg::Connection& connection, const Lake& lake,
-                                               TableId table) {
-  DIL_TRY(pg::ResultSet rows, connection.exec(Statement{kLoadVersion, {lake.catalog_id, table}}));
+namespace {
+
+Result<std::optional<StateTag>> read_state_tag(const pg::ResultSet& rows) {
   if (rows.empty()) return std::optional<StateTag>();
   RowReader in(rows.row(0));
   StateTag tag;
@@ -203,6 +203,44 @@ Result<std::optional<StateTag>> load_state_tag(pg::Connection& connection, const
   tag.is_dirty = in.boolean();
   DIL_CHECK_OK(in.status());
   return std::optional<StateTag>(tag);
+}
+
+Result<std::map<std::string, std::string>> read_properties(const pg::ResultSet& rows) {
+  std::map<std::string, std::string> out;
+  for (pg::Row row : rows) {
+    RowReader in(row);
+    std::string key = in.text();
+    out[std::move(key)] = in.text();
+    DIL_CHECK_OK(in.status());
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<std::optional<StateTag>> load_state_tag(pg::Connection& connection, const Lake& lake,
+                                               TableId table) {
+  DIL_TRY(pg::ResultSet rows, connection.exec(Statement{kLoadVersion, {lake.catalog_id, table}}));
+  return read_state_tag(rows);
+}
+
+Result<TableNews> load_table_news(pg::Connection& connection, const Lake& lake, TableId table,
+                                  SnapshotId after, std::int64_t max_changes) {
+  std::vector<Statement> statements = {head_statement(lake),
+                                       changes_statement(lake, after, max_changes),
+                                       {kLoadVersion, {lake.catalog_id, table}},
+                                       {kProperties, {lake.catalog_id, table}}};
+  for (Statement& statement : stats_statements(lake, table)) {
+    statements.push_back(std::move(statement));
+  }
+  DIL_TRY(std::vector<pg::ResultSet> results, connection.batch(statements));
+  TableNews out;
+  DIL_TRY(out.head, read_head(results[0]));
+  DIL_TRY(out.changes, read_changes(results[1]));
+  DIL_TRY(out.tag, read_state_tag(results[2]));
+  DIL_TRY(out.properties, read_properties(results[3]));
+  DIL_TRY(out.stats, read_stats(results[4], results[5]));
+  return out;
 }
 
 Result<std::optional<TableState>> load_table_state(pg::Connection& connection, const Lake& lake,
@@ -378,14 +416,7 @@ Status insert_inlined_file(pg::Connection& connection, const Lake& lake, TableId
 Result<std::map<std::string, std::string>> load_table_properties(pg::Connection& connection,
                                                                  const Lake& lake, TableId table) {
   DIL_TRY(pg::ResultSet rows, connection.exec(Statement{kProperties, {lake.catalog_id, table}}));
-  std::map<std::string, std::string> out;
-  for (pg::Row row : rows) {
-    RowReader in(row);
-    std::string key = in.text();
-    out[std::move(key)] = in.text();
-    DIL_CHECK_OK(in.status());
-  }
-  return out;
+  return read_properties(rows);
 }
 
 Status lock_table(pg::Connection& connection, const Lake& lake, TableId table) {

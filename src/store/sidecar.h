@@ -141,6 +141,18 @@ Status insert_inlined_file(pg::Connection& connection, const Lake& lake, TableId
 Result<std::map<std::string, std::string>> load_table_properties(pg::Connection& connection,
                                                                  const Lake& lake, TableId table);
 
+// What a state in memory needs to be brought up to date, when it is a few snapshots old. One round
+// trip; one view of the database inside of a REPEATABLE READ transaction only.
+struct TableNews {
+  LakeHead head;
+  std::vector<ChangesRow> changes;  // of all tables, after the state's snapshot
+  std::optional<StateTag> tag;
+  std::map<std::string, std::string> properties;
+  std::optional<ducklake::TableStats> stats;
+};
+Result<TableNews> load_table_news(pg::Connection& connection, const Lake& lake, TableId table,
+                                  SnapshotId after, std::int64_t max_changes);
+
 // A session lock of one table's projection across processes. Waits at most until the connection's
 // deadline (kDeadlineExceeded). Released by unlock, or with the connection.
 Status lock_table(pg::Connection& connection, const Lake& lake, TableId table);
