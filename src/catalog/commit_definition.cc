@@ -230,11 +230,12 @@ Status TableWork::write_definition(pg::Transaction& transaction, const store::Sl
 
 Status TableWork::write_new_table(pg::Transaction& transaction, const store::Slot& slot,
                                   std::vector<ducklake::Change>& words) {
-  // Here, because nobody else can make a table any more.
+  // Folders of files that only Iceberg names are called by the uuid. Asked for here, because nobody
+  // else can make a table any more.
   DIL_TRY(pg::Connection * connection, transaction.begun());
   DIL_TRY(bool is_taken, store::is_uuid_used(*connection, deps_.lake, table_row_.uuid));
   if (is_taken) {
-    return make_error(Code::kAlreadyExists, "a table with uuid {} exists already: drop it first",
+    return make_error(Code::kAlreadyExists, "Table already exists: another table has uuid {}; drop it first",
                       table_row_.uuid);
   }
   table_id_ = TableId(slot.first_catalog_id);

@@ -413,12 +413,6 @@ Status TableWork::check_final_state() {
 
 Status TableWork::place_new_table() {
   if (metadata_.table_uuid.empty()) metadata_.table_uuid = random_uuid();
-  // Folders of files that only Iceberg names are called by it.
-  DIL_TRY(bool is_taken_uuid, store::is_uuid_live(connection_, deps_.lake, metadata_.table_uuid));
-  if (is_taken_uuid) {
-    return make_error(Code::kAlreadyExists, "Table already exists: another table has uuid {}",
-                      metadata_.table_uuid);
-  }
   table_row_.uuid = metadata_.table_uuid;
   table_row_.schema_id = place_->schema;
   table_row_.schema_name = place_->schema_name;

@@ -101,10 +101,6 @@ constexpr Sql kOverlaps =
     "JOIN {schema}.ducklake_schema s USING (schema_id)) AS f "
     "WHERE starts_with($1, folder) OR starts_with(folder, $1))";
 
-constexpr Sql kUuidLive =
-    "SELECT EXISTS (SELECT FROM {schema}.ducklake_table WHERE table_uuid = $1::uuid AND "
-    "end_snapshot IS NULL)";
-
 constexpr Sql kInsertTable =
     "INSERT INTO {schema}.ducklake_table (table_id, table_uuid, begin_snapshot, schema_id, "
     "table_name, path, path_is_relative) VALUES ($1, $2::uuid, $3, $4, $5, $6, $7)";
@@ -445,11 +441,6 @@ Result<bool> overlaps_tables(pg::Connection& connection, const Lake& lake,
                              const std::string& folder) {
   DIL_TRY(pg::ResultSet rows,
           connection.exec(in_schema(lake, kOverlaps, {folder, lake.data_path})));
-  return rows.row(0).boolean(0);
-}
-
-Result<bool> is_uuid_live(pg::Connection& connection, const Lake& lake, const std::string& uuid) {
-  DIL_TRY(pg::ResultSet rows, connection.exec(in_schema(lake, kUuidLive, {uuid})));
   return rows.row(0).boolean(0);
 }
 

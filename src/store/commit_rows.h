@@ -117,8 +117,6 @@ struct NewTable {
   std::string path;  // relative to the schema's folder unless `is_absolute`
   bool is_absolute = false;
 };
-// Whether a live table has the uuid.
-Result<bool> is_uuid_live(pg::Connection& connection, const Lake& lake, const std::string& uuid);
 Status insert_table(pg::Transaction& transaction, const Lake& lake, SnapshotId snapshot,
                     const NewTable& table);
 // A version of the table's row with another folder; older files keep theirs.
