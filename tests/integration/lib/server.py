@@ -125,7 +125,7 @@ class Server:
         """All samples of /metrics; a series with labels is keyed by its full text."""
         answer = self.http.get(f"{self.url}/metrics", timeout=30)
         answer.raise_for_status()
-        pairs = re.findall(r"^([a-zA-Z_:][^\s{]*(?:\{[^}]*\})?)\s+(\S+)", answer.text, re.M)
+        pairs = re.findall(r'^([a-zA-Z_:][^\s{]*(?:\{(?:[^"}]|"[^"]*")*\})?)\s+(\S+)', answer.text, re.M)
         return {name: float(value) for name, value in pairs}
 
     def rss_bytes(self) -> int:
