@@ -13,7 +13,8 @@ import pyarrow as pa
 import pytest
 from lib.clients import PyIceberg
 from lib.differential import readers
-from lib.soak import size
+from lib.server import Server
+from lib.soak import SOAK, size
 from lib.watch import main_ids
 from pyiceberg.exceptions import CommitFailedException, ValidationException
 from pyiceberg.schema import Schema
@@ -124,26 +125,37 @@ class ByPyIceberg(Book):
         return isinstance(error, CommitFailedException | ValidationException)
 
 
-def start(server, space: str, tables: list[str]) -> list[Book]:
-    until = time.monotonic() + SECONDS
-    books = [(ByDuckDB if n % 2 else ByPyIceberg)(server, n + 1, space, tables, until)
-             for n in range(WRITERS)]
+def run(servers: list, space: str, tables: list[str], kinds: tuple, seconds: float) -> list[Book]:
+    """Half of the whole number of writers for each of one or two kinds, on the servers in turn."""
+    until = time.monotonic() + seconds
+    books = [kinds[n % len(kinds)](servers[n // 2 % len(servers)], n + 1, space, tables, until)
+             for n in range(WRITERS // 2 * len(kinds))]
     for book in books:
         book.thread.start()
+    for book in books:
+        book.thread.join()
     return books
 
 
-@pytest.mark.parametrize("count", [1, 8])
-def test_no_row_is_lost_doubled_or_resurrected(fresh_server, count):
-    server, space = fresh_server, f"load{count}"
+@pytest.fixture
+def servers(fresh_server, request):
+    """So many processes on one lake."""
+    others = [Server(fresh_server.lake).start() for _ in range(request.param - 1)]
+    yield [fresh_server, *others]
+    for other in others:
+        assert other.stop() == 0
+
+
+@pytest.mark.parametrize(("count", "servers"), [(1, 1), (8, 1), (2, 2)], indirect=["servers"],
+                         ids=["one table", "eight tables", "two processes"])
+def test_no_row_is_lost_doubled_or_resurrected(servers, count):
+    server, space = servers[0], f"load{count}"
     server.lake.session().execute(f"CREATE SCHEMA lake.{space}")
     tables = [f"t{n}" for n in range(count)]
     catalog = PyIceberg(server).catalog
     for table in tables:
         catalog.create_table((space, table), SCHEMA)
-    books = start(server, space, tables)
-    for book in books:
-        book.thread.join()
+    books = run(servers, space, tables, (ByPyIceberg, ByDuckDB), SECONDS)
     faults = [f"{type(b).__name__}: {f}" for b in books for f in b.faults]
     done = {k.__name__: sum((b.done for b in books if isinstance(b, k)), collections.Counter())
             for k in (ByDuckDB, ByPyIceberg)}
@@ -152,9 +164,26 @@ def test_no_row_is_lost_doubled_or_resurrected(fresh_server, count):
     assert not faults, f"{len(faults)}:\n" + "\n".join(faults[:5])
     assert all(kind["insert"] and kind["delete"] for kind in done.values()), done
     for table in tables:
-        whole(server, space, table, sorted(i for b in books for i in b.live[table]))
+        for each in servers:
+            whole(each, space, table, sorted(i for b in books for i in b.live[table]))
     ids = [row[0] for row in server.lake.rows("SELECT snapshot_id FROM ducklake_snapshot ORDER BY 1")]
     assert ids == list(range(len(ids))), "a snapshot is missing"
+
+
+@pytest.mark.skipif(not SOAK, reason="a figure about time: only the long run has the sizes for it")
+def test_the_share_of_duckdb_beside_iceberg_writers(fresh_server):
+    server = fresh_server
+    catalog = PyIceberg(server).catalog
+    server.lake.session().execute("CREATE SCHEMA lake.share")
+    for table in ("alone", "beside"):
+        catalog.create_table(("share", table), SCHEMA)
+    alone = run([server], "share", ["alone"], (ByDuckDB,), SECONDS / 2)
+    beside = run([server], "share", ["beside"], (ByPyIceberg, ByDuckDB), SECONDS)
+    faults = [f for b in alone + beside for f in b.faults]
+    assert not faults, faults[:5]
+    rates = [sum(b.done.total() for b in books if isinstance(b, ByDuckDB)) / seconds
+             for books, seconds in ((alone, SECONDS / 2), (beside, SECONDS))]
+    print(f"\nDuckDB alone {rates[0]:.1f} changes/s, beside as many Iceberg writers {rates[1]:.1f} ({rates[1] / rates[0]:.2f})")
 
 
 def whole(server, space: str, table: str, expected: list[int]) -> None:
