@@ -37,6 +37,13 @@ constexpr std::array kIndexes = {
     Index{"duckicelake_data_file_path", "data files by path",
           "CREATE INDEX IF NOT EXISTS duckicelake_data_file_path ON {schema}.ducklake_data_file "
           "USING hash (path)"},
+    Index{
+        "duckicelake_data_file_absolute", "data files that lie in a folder of another table",
+        "CREATE INDEX IF NOT EXISTS duckicelake_data_file_absolute ON {schema}.ducklake_data_file "
+        "(path COLLATE \"C\") WHERE NOT path_is_relative"},
+    Index{"duckicelake_delete_file_absolute", "delete files that lie in a folder of another table",
+          "CREATE INDEX IF NOT EXISTS duckicelake_delete_file_absolute ON "
+          "{schema}.ducklake_delete_file (path COLLATE \"C\") WHERE NOT path_is_relative"},
     Index{"duckicelake_scheduled_path", "files that are scheduled for deletion by path",
           "CREATE INDEX IF NOT EXISTS duckicelake_scheduled_path ON "
           "{schema}.ducklake_files_scheduled_for_deletion USING hash (path)"},
@@ -149,7 +156,21 @@ constexpr std::array kTriggers = {
             "CREATE TRIGGER duckicelake_removed AFTER DELETE ON "
             "{schema}.ducklake_files_scheduled_for_deletion REFERENCING OLD TABLE AS removed "
             "FOR EACH STATEMENT EXECUTE FUNCTION duckicelake.note_removed()"},
+    Trigger{"duckicelake_inlined", "give inlined tables that DuckDB adds their schema version",
+            "ducklake_inlined_data_tables",
+            "CREATE CONSTRAINT TRIGGER duckicelake_inlined AFTER INSERT ON "
+            "{schema}.ducklake_inlined_data_tables DEFERRABLE INITIALLY DEFERRED "
+            "FOR EACH ROW EXECUTE FUNCTION duckicelake.note_inlined()"},
 };
+
+// What the trigger duckicelake_inlined would have written before it was there.
+constexpr Sql kInlinedVersions =
+    "INSERT INTO {schema}.ducklake_schema_versions (begin_snapshot, schema_version, table_id) "
+    "SELECT min(s.snapshot_id), i.schema_version, i.table_id "
+    "FROM {schema}.ducklake_inlined_data_tables i JOIN {schema}.ducklake_snapshot s "
+    "USING (schema_version) WHERE NOT EXISTS (SELECT FROM {schema}.ducklake_schema_versions v "
+    "WHERE v.table_id = i.table_id AND v.schema_version = i.schema_version) "
+    "GROUP BY i.table_id, i.schema_version";
 
 constexpr Sql kPresentIndexes =
     "SELECT c.relname FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = "
@@ -283,6 +304,10 @@ Status install_setup(pg::Connection& connection, const pg::SqlIdent& schema) {
       return explain(std::move(made).error(), trigger.name);
     }
   }
+  DIL_TRY(pg::ResultSet filled,
+          connection.exec(
+              Statement{pg::sql_for_schema(schema, kInlinedVersions), {}, pg::Prepare::kOnce}));
+  (void)filled;
   return {};
 }
 

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "pg/migrations.h"
+#include "store/access_schema.h"
 #include "store/sidecar.h"
 
 namespace duckicelake::store {
@@ -334,16 +335,40 @@ BEGIN
 END $$;
 )sql";
 
+// DuckDB makes an inlined table with its first small insert where the table has none, under a new
+// schema version that it does not write to ducklake_schema_versions. DuckDB looks the columns of an
+// inlined table up there, and without a row takes those with which the table was made: once columns
+// have changed its reads end in an internal error. Works at the end of the transaction, because who
+// changes columns writes both rows, in either order.
+constexpr Sql kInlinedVersions = R"sql(
+CREATE FUNCTION duckicelake.note_inlined() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog AS $$
+BEGIN
+  EXECUTE format($sql$
+    INSERT INTO %1$I.ducklake_schema_versions (begin_snapshot, schema_version, table_id)
+    SELECT s.snapshot_id, $1, $2
+    FROM (SELECT snapshot_id, schema_version FROM %1$I.ducklake_snapshot
+          ORDER BY snapshot_id DESC LIMIT 1) s
+    WHERE s.schema_version = $1 AND NOT EXISTS (
+      SELECT FROM %1$I.ducklake_schema_versions v WHERE v.table_id = $2 AND v.schema_version = $1)
+    $sql$, TG_TABLE_SCHEMA) USING NEW.schema_version, NEW.table_id;
+  RETURN NULL;
+END $$;
+)sql";
+
 }  // namespace
 
 Status migrate_sidecar(pg::Connection& connection) {
-  const std::array<pg::Migration, 6> migrations = {
+  const std::array<pg::Migration, 9> migrations = {
       pg::Migration{1, "tables of the projection", kTables},
       pg::Migration{2, "functions of the triggers", kFunctions},
       pg::Migration{3, "commits of clients", kCommits},
       pg::Migration{4, "namespaces, views and repeated requests", kDefinitionTables},
       pg::Migration{5, "files of snapshots beside main", kSideFiles},
       pg::Migration{6, "announcement of snapshots", kAnnouncement},
+      pg::Migration{7, "schema versions of inlined tables", kInlinedVersions},
+      pg::Migration{8, "clients, roles and grants", kAccessTables},
+      pg::Migration{9, "record of decisions", kAuditTable},
   };
   DIL_TRY(pg::MigrationReport report,
           pg::run_migrations(connection, pg::SqlIdent::constant("duckicelake"), migrations));
