@@ -24,7 +24,8 @@ constexpr Sql kMetadata =
 constexpr Sql kHead =
     "SELECT (SELECT snapshot_id FROM {schema}.ducklake_snapshot ORDER BY snapshot_id DESC LIMIT "
     "1), "
-    "coalesce((SELECT value FROM duckicelake.revision WHERE metadata_schema = $1), 0)";
+    "coalesce((SELECT value FROM duckicelake.revision WHERE metadata_schema = $1), 0), "
+    "(SELECT value FROM duckicelake.access_version)";
 
 constexpr Sql kChanges =
     "SELECT s.snapshot_id, coalesce(c.changes_made, '') FROM {schema}.ducklake_snapshot s "
@@ -289,6 +290,7 @@ Result<LakeHead> read_head(const pg::ResultSet& rows) {
   DIL_TRY(std::int64_t snapshot, row.int64(0));
   head.snapshot = SnapshotId(snapshot);
   DIL_TRY(head.revision, row.int64(1));
+  DIL_TRY(head.access, row.int64(2));
   return head;
 }
 

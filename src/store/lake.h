@@ -35,6 +35,7 @@ struct LakeHead {
   SnapshotId snapshot;  // the newest DuckLake snapshot
   std::int64_t revision =
       0;  // raised by expire, cleanup and sidecar changes, which take no snapshot
+  std::int64_t access = 0;  // raised by changes of clients, roles and grants (store/access.h)
   friend bool operator==(const LakeHead&, const LakeHead&) = default;
 };
 
