@@ -24,6 +24,9 @@ class ViewlessEngine final : public catalog::DataEngine {
   Result<std::vector<NamedFieldId>> read_field_ids(const std::string& uri) override {
     return inner_.read_field_ids(uri);
   }
+  Result<std::vector<translate::ParquetNode>> read_schema(const std::string& uri) override {
+    return inner_.read_schema(uri);
+  }
   Result<PositionsByFile> read_client_position_deletes(const std::string& uri) override {
     return inner_.read_client_position_deletes(uri);
   }

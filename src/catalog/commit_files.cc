@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <array>
 
+#include "catalog/parallel.h"
 #include "catalog/random_name.h"
 #include "puffin/deletion_vector.h"
+#include "store/name_mappings.h"
 #include "translate/commit_stats.h"
+#include "translate/name_mapping.h"
 
 namespace duckicelake::catalog {
 namespace {
@@ -14,6 +17,7 @@ namespace {
 constexpr std::size_t kMaxVectorBytes = std::size_t{256} << 20;
 constexpr std::size_t kMaxPositions = std::size_t{1} << 31;
 constexpr std::size_t kMaxPuffinBytes = std::size_t{1} << 30;
+constexpr std::size_t kFooterThreads = 8;
 
 using Positions = std::vector<std::int64_t>;
 
@@ -202,7 +206,8 @@ Status FilePreparer::take_added(const SnapshotDelta& delta, bool revives_files,
       const auto kept = delta.kept_row_ids.find(file.file_path);
       out.added.push_back(
           {&file, item.header.spec.spec_id,
-           kept == delta.kept_row_ids.end() ? std::nullopt : std::optional(kept->second)});
+           kept == delta.kept_row_ids.end() ? std::nullopt : std::optional(kept->second),
+           std::nullopt});
     }
   }
   DIL_TRY(std::vector<std::string> used,
@@ -212,6 +217,45 @@ Status FilePreparer::take_added(const SnapshotDelta& delta, bool revives_files,
   if (!used.empty()) {
     return invalid_argument("{} is, or was, part of a table already: a file can be added only once",
                             used.front());
+  }
+  return map_columns(out);
+}
+
+// Without field ids DuckLake takes the columns of a file by position, where Iceberg takes them by
+// the names that the table's property gives. Only a table with the property can have such files.
+Status FilePreparer::map_columns(PreparedFiles& out) {
+  const auto property = world_.metadata.properties.find("schema.name-mapping.default");
+  if (property == world_.metadata.properties.end()) return {};
+  const iceberg::Schema* schema = nullptr;
+  for (const iceberg::Schema& each : world_.metadata.schemas) {
+    if (each.schema_id == world_.metadata.current_schema_id) schema = &each;
+  }
+  if (schema == nullptr) return {};
+  std::vector<std::vector<ducklake::NameMappingRow>> found(out.added.size());
+  DIL_CHECK_OK(parallel_for(out.added.size(), kFooterThreads, [&](std::size_t i) -> Status {
+    const PreparedFiles::Added& item = out.added[i];
+    const manifest::DataFile& file = *item.file;
+    if (file.file_format != "PARQUET" || file.file_path.find("://") == std::string::npos) return {};
+    auto nodes = world_.engine.read_schema(file.file_path);
+    if (!nodes.has_value()) {
+      // A scan fails as loudly.
+      if (nodes.error().code() == Code::kNotFound) return {};
+      return as_client_fault(std::move(nodes).error().with_context("data file " + file.file_path));
+    }
+    for (const translate::ParquetNode& node : *nodes) {
+      if (node.field_id) return {};
+    }
+    for (const iceberg::PartitionSpec& spec : world_.metadata.partition_specs) {
+      if (spec.spec_id != item.spec_id) continue;
+      DIL_TRY(found[i], translate::map_by_name(property->second, *schema, spec, file, *nodes));
+    }
+    return {};
+  }));
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (found[i].empty()) continue;
+    const auto same = std::find(out.mappings.begin(), out.mappings.end(), found[i]);
+    out.added[i].mapping = static_cast<std::size_t>(same - out.mappings.begin());
+    if (same == out.mappings.end()) out.mappings.push_back(std::move(found[i]));
   }
   return {};
 }
@@ -338,6 +382,12 @@ Status write_files(pg::Transaction& transaction, const store::Lake& lake,
   if (!files.added.empty()) {
     DIL_TRY(store::TableStatistics now, store::load_statistics(transaction, lake, table.table_id));
     store::TableTotals totals = now.totals.value_or(store::TableTotals{});
+    std::vector<std::int64_t> mapping_ids;
+    for (const auto& mapping : files.mappings) {
+      mapping_ids.push_back(next_file_id++);
+      DIL_CHECK_OK(store::insert_name_mapping(transaction, lake, table.table_id, mapping_ids.back(),
+                                              mapping));
+    }
     std::vector<store::NewDataFile> rows;
     std::vector<const manifest::DataFile*> added;
     for (const PreparedFiles::Added& item : files.added) {
@@ -357,6 +407,7 @@ Status write_files(pg::Transaction& transaction, const store::Lake& lake,
         }
       }
       row.stats = translate::file_stats(*item.file, rules.schema);
+      if (item.mapping) row.mapping_id = mapping_ids[*item.mapping];
       if (item.row_id_start) {
         row.row_id_start = *item.row_id_start;
       } else {

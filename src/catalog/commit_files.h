@@ -30,6 +30,7 @@ struct FileWorld {
   const TablePlaces& places;
   objstore::ObjectStore& objects;
   DataEngine& engine;
+  const iceberg::TableMetadata& metadata;  // as the commit leaves it
 };
 
 // Everything of one snapshot, ready to be written.
@@ -38,6 +39,7 @@ struct PreparedFiles {
     const manifest::DataFile* file = nullptr;
     std::int32_t spec_id = 0;
     std::optional<std::int64_t> row_id_start;  // of rows that had ids before; else new ones
+    std::optional<std::size_t> mapping;        // of `mappings`: its columns are found by name
   };
   struct Deletes {
     // Of a file that the same commit adds the id is known only inside the transaction.
@@ -57,6 +59,7 @@ struct PreparedFiles {
   };
   bool ends_everything = false;  // before anything is added
   std::vector<Added> added;
+  std::vector<std::vector<ducklake::NameMappingRow>> mappings;
   std::vector<const AddedDataFiles*> manifests;  // that `added` are from, in their order
   std::vector<std::int64_t> ended;               // data file ids
   std::vector<std::string> ended_own;            // paths of files that this commit added before
@@ -64,7 +67,9 @@ struct PreparedFiles {
   std::vector<InlinedEnd> inlined_ends;
   bool changes_rows = false;  // anything of the above
 
-  std::int64_t file_ids() const { return static_cast<std::int64_t>(added.size() + deletes.size()); }
+  std::int64_t file_ids() const {
+    return static_cast<std::int64_t>(mappings.size() + added.size() + deletes.size());
+  }
   std::int64_t rows() const;
 };
 
@@ -88,6 +93,7 @@ class FilePreparer {
   Status load_targets(const SnapshotDelta& delta);
   Status take_removed(const SnapshotDelta& delta, PreparedFiles& out);
   Status take_added(const SnapshotDelta& delta, bool revives_files, PreparedFiles& out);
+  Status map_columns(PreparedFiles& out);
   Status read_new_positions(const SnapshotDelta& delta);
   Status read_positions(const manifest::DataFile& file);
   Status write_deletes(PreparedFiles& out);

@@ -17,6 +17,17 @@ constexpr std::size_t kMaxManifests = 200'000;
 
 using Positions = std::vector<std::int64_t>;
 
+// The folders of a path that say a value ("d=2024-01-02/"): DuckLake may read a column from them.
+std::string value_folders(std::string_view path) {
+  std::string out;
+  for (std::size_t begin = 0, slash = path.find('/'); slash != std::string_view::npos;
+       begin = slash + 1, slash = path.find('/', begin)) {
+    const std::string_view folder = path.substr(begin, slash - begin);
+    if (folder.find('=') != std::string_view::npos) out.append(folder).append("/");
+  }
+  return out;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const RegisteredFiles>> read_registered_files(
@@ -57,7 +68,8 @@ Result<std::shared_ptr<const RegisteredFiles>> read_registered_files(
 Status TableWork::restore_file(const manifest::ManifestEntry& entry,
                                const manifest::ManifestHeader& header, Positions positions,
                                SnapshotDelta& delta) {
-  const std::string path = fmt::format("{}/{}.parquet", places_.location, random_uuid());
+  const std::string path = fmt::format("{}/{}{}.parquet", places_.location,
+                                       value_folders(entry.data_file.file_path), random_uuid());
   DIL_TRY(std::string from, deps_.objects.key_of(entry.data_file.file_path));
   DIL_TRY(std::string to, deps_.objects.key_of(path));
   DIL_CHECK_OK(copy_object(deps_.objects, from, to));

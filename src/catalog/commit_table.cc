@@ -101,8 +101,8 @@ Status TableWork::plan(const std::vector<iceberg::Requirement>& requirements,
     step.delta = registered->delta;
     steps_.push_back(std::move(step));
   }
-  world_.emplace(
-      FileWorld{connection_, deps_.lake, definition_, places_, deps_.objects, deps_.engine});
+  world_.emplace(FileWorld{connection_, deps_.lake, definition_, places_, deps_.objects,
+                           deps_.engine, metadata_});
   preparer_.emplace(*world_);
   DIL_CHECK_OK(resolve_equality_deletes());
   for (MainStep& step : steps_) {

@@ -10,6 +10,7 @@
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "translate/name_mapping.h"
 
 namespace duckicelake::catalog {
 
@@ -112,6 +113,9 @@ class DataEngine {
     std::int64_t field_id = 0;
   };
   virtual Result<std::vector<NamedFieldId>> read_field_ids(const std::string& uri) = 0;
+
+  // The schema of a Parquet file below its root, depth first.
+  virtual Result<std::vector<translate::ParquetNode>> read_schema(const std::string& uri) = 0;
 
   // A client's position-delete file: the positions of each data file that it names, ascending and
   // without duplicates. Columns are found by Iceberg's field ids, else by name. A path is what the

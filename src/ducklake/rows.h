@@ -151,6 +151,8 @@ struct NameMappingRow {
   FieldId target_field_id;
   std::optional<std::int64_t> parent_column;
   bool is_partition = false;
+
+  friend bool operator==(const NameMappingRow&, const NameMappingRow&) = default;
 };
 
 // A row of ducklake_table_column_stats: bounds that hold for every live file. A column without a

@@ -126,6 +126,13 @@ Result<std::vector<catalog::DataEngine::NamedFieldId>> DuckdbDataEngine::read_fi
   return engine::read_field_ids(session, file);
 }
 
+Result<std::vector<translate::ParquetNode>> DuckdbDataEngine::read_schema(const std::string& uri) {
+  DIL_TRY(const FileReference file, resolve_file(uri, file_scope(config_)));
+  DIL_TRY(auto database, files());
+  DIL_TRY(Session session, database->session(deadline_of(config_)));
+  return engine::read_schema(session, file);
+}
+
 Result<catalog::WrittenParquet> DuckdbDataEngine::write_position_deletes(
     const std::string& data_file_path, std::span<const std::int64_t> positions) {
   DIL_TRY(auto database, files());

@@ -37,6 +37,7 @@ class DuckdbDataEngine final : public catalog::DataEngine {
   Result<std::vector<catalog::SnapshotRun>> read_row_snapshots(const std::string& uri) override;
   Result<std::optional<std::int64_t>> read_min_row_id(const std::string& uri) override;
   Result<std::vector<NamedFieldId>> read_field_ids(const std::string& uri) override;
+  Result<std::vector<translate::ParquetNode>> read_schema(const std::string& uri) override;
   Result<PositionsByFile> read_client_position_deletes(const std::string& uri) override;
   Result<std::vector<std::int64_t>> find_equality_matches(
       const catalog::EqualityScan& scan) override;

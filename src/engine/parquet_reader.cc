@@ -234,4 +234,23 @@ Result<std::vector<catalog::DataEngine::NamedFieldId>> read_field_ids(Session& s
   return found;
 }
 
+Result<std::vector<translate::ParquetNode>> read_schema(Session& session,
+                                                        const FileReference& file) {
+  const Parameter parameters[] = {file.path};
+  DIL_TRY(Rows rows, session.query("SELECT name::VARCHAR, field_id::BIGINT, "
+                                   "coalesce(num_children, 0)::BIGINT FROM parquet_schema($1)",
+                                   parameters, reading(file)));
+  std::vector<translate::ParquetNode> found;
+  for (bool is_root = true;; is_root = false) {
+    DIL_TRY(const bool has_row, rows.next());
+    if (!has_row) break;
+    if (is_root) continue;
+    translate::ParquetNode& node = found.emplace_back();
+    if (!rows.is_null(0)) node.name = rows.text(0);
+    if (!rows.is_null(1)) node.field_id = rows.int64(1);
+    node.children = rows.int64(2);
+  }
+  return found;
+}
+
 }  // namespace duckicelake::engine

@@ -52,5 +52,7 @@ Result<std::vector<catalog::SnapshotRun>> read_row_snapshots(Session& session,
 Result<std::optional<std::int64_t>> read_min_row_id(Session& session, const FileReference& file);
 Result<std::vector<catalog::DataEngine::NamedFieldId>> read_field_ids(Session& session,
                                                                       const FileReference& file);
+Result<std::vector<translate::ParquetNode>> read_schema(Session& session,
+                                                        const FileReference& file);
 
 }  // namespace duckicelake::engine

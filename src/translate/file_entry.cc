@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "json/writer.h"
+#include "translate/name_mapping.h"
 #include "translate/stats_value.h"
 
 namespace duckicelake::translate {
@@ -288,6 +289,7 @@ Result<std::string> name_mapping_json(const iceberg::Schema& schema,
   NamesById names;
   for (const ducklake::NameMappingRow& row : rows) {
     if (row.is_partition) {
+      if (row.column_id >= kFirstPathColumn) continue;
       return make_error(Code::kUnsupported,
                         "files were added to the table whose column \"{}\" is in their path only; "
                         "rewrite them to "
