@@ -3,6 +3,7 @@
 
 #include "app/pg_checks.h"
 #include "app/server_metrics.h"
+#include "app/storage_proof.h"
 #include "app/version.h"
 #include "app/view_role.h"
 #include "app/viewless_engine.h"
@@ -178,12 +179,21 @@ Status Application::build(Prepared prepared) {
   service.projects_eagerly = !settings_.disable_notify;
   service.allows_bare_paths = settings_.allow_bare_paths;
   service.request_timeout = settings_.listen.request_timeout;
+  DIL_TRY(guard_, make_guard(settings_, *pool_, prepared.lake, logger_));
+  service.auth_mode = guard_->mode();
+  warn_if_open();
   catalog::DataEngine& data_engine = viewless_ ? *viewless_ : *duckdb_;
+  lake_ = prepared.lake;
   service_ = std::make_unique<catalog::Service>(
       service, std::move(prepared.lake), *pool_, *store_, data_engine,
       [this](std::size_t thread_index, std::function<void()> task) {
         return gate_.post(thread_index, std::move(task));
       });
+  DIL_TRY(storage_,
+          StorageParts::make(settings_,
+                             {*lake_, *pool_, *store_, data_engine, service.auth_mode,
+                              service.request_timeout},
+                             service_->probe(), logger_));
   catalog_ = std::make_unique<rest::ServiceCatalog>(*service_);
   workers_ =
       std::make_unique<WorkerPool>(settings_.listen.worker_threads, settings_.listen.worker_queue);
@@ -192,21 +202,45 @@ Status Application::build(Prepared prepared) {
                          [this]() -> std::optional<std::string> {
                            if (is_draining_.load(std::memory_order_relaxed)) return "draining";
                            return std::nullopt;
+                         },
+                         guard_.get(),
+                         &storage_->access(),
+                         storage_->signing(),
+                         [this]() -> Result<std::string> {
+                           DIL_TRY(const StorageProof proof, prove_storage(settings_));
+                           return proof_json(proof);
                          }};
   handler_ = std::make_unique<rest::RestHandler>(std::move(rest), std::move(deps));
   DIL_TRY(server_, net::Server::start(server_config(settings_.listen, logger_), *handler_));
   gate_.set(server_.get());
-  return {};
+  return storage_->start_gateway(
+      settings_, service_->probe(),
+      [](const catalog::GatewayClaims& claims) -> Result<catalog::Caller> {
+        catalog::Caller caller;
+        caller.principal = claims.principal;
+        return caller;
+      },
+      logger_);
+}
+
+void Application::warn_if_open() {
+  if (guard_->mode() == catalog::AuthMode::kOn) return;
+  if (settings_.listen.host == "127.0.0.1" || settings_.listen.host == "::1") return;
+  logger_.log(LogLevel::kWarning, kLogger,
+              "authentication is off: whoever reaches this address has the lake",
+              {{"address", std::string_view(settings_.listen.host)}});
 }
 
 bool Application::drain() {
   is_draining_.store(true, std::memory_order_relaxed);
   server_->drain(settings_.listen.drain);
+  storage_->stop_gateway(settings_.listen.drain);
   return workers_->wait_idle(kLastWork);
 }
 
 Application::~Application() {
   if (server_) server_->drain(std::chrono::milliseconds(0));
+  if (storage_) storage_->stop_gateway(std::chrono::milliseconds(0));
   // Nobody answers through the server any more: what still runs ends first, then what it uses.
   gate_.set(nullptr);
   if (workers_) workers_->stop();
@@ -214,13 +248,16 @@ Application::~Application() {
   handler_.reset();
   workers_.reset();
   catalog_.reset();
+  storage_.reset();
   service_.reset();
+  guard_.reset();
 }
 
 std::string Application::metrics() {
   return write_metrics({request_metrics_, gate_.stats(), handler_->counters(), workers_->counters(),
                         service_->counters(), service_->probe().counters(), pool_->counters(),
-                        store_->counters(),
+                        store_->counters(), storage_->counters(), guard_->audit().counters(),
+                        guard_->authenticator().counters(),
                         settings_.metrics_name_catalogs ? settings_.catalog_id : std::string()});
 }
 

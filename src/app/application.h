@@ -11,9 +11,11 @@
 #include "app/backends.h"
 #include "app/lake_upkeep.h"
 #include "app/log.h"
+#include "app/guard_parts.h"
 #include "app/request_log.h"
 #include "app/request_metrics.h"
 #include "app/settings.h"
+#include "app/storage_parts.h"
 #include "app/worker_pool.h"
 #include "base/result.h"
 #include "catalog/service.h"
@@ -69,6 +71,7 @@ class Application {
 
   Application(const Settings& settings, std::unique_ptr<pg::Pool> pool, Logger& logger);
   Status build(Prepared prepared);
+  void warn_if_open();
   std::string metrics();
 
   const Settings& settings_;
@@ -81,7 +84,10 @@ class Application {
   std::unique_ptr<catalog::DataEngine> viewless_;  // only without a view role
   std::unique_ptr<LakeUpkeep> upkeep_;
   ServerGate gate_;
+  std::unique_ptr<catalog::Guard> guard_;
   std::unique_ptr<catalog::Service> service_;
+  std::optional<store::Lake> lake_;
+  std::unique_ptr<StorageParts> storage_;
   std::unique_ptr<rest::ServiceCatalog> catalog_;
   RequestMetrics request_metrics_;
   RequestLog request_log_;

@@ -34,8 +34,11 @@ int run_program(int argc, const char* const* argv) {
   const CLI::App* init =
       program.add_subcommand("init", "Make the lake, or prepare one that is there; safe to repeat");
   const CLI::App* seed = program.add_subcommand("seed", "Add example tables; safe to repeat");
-  const CLI::App* doctor =
+  CLI::App* doctor =
       program.add_subcommand("doctor", "Check PostgreSQL, the lake, the object store and DuckDB");
+  bool proves_storage = false;
+  doctor->add_flag("--storage", proves_storage,
+                   "Try what keys for clients open on the object store, and nothing else");
   program.require_subcommand(0, 1);
   try {
     program.parse(argc, argv);
@@ -56,7 +59,9 @@ int run_program(int argc, const char* const* argv) {
   }
   if (*init) return run_init(*settings);
   if (*seed) return run_seed(*settings);
-  if (*doctor) return run_doctor(*settings);
+  if (*doctor) {
+    return run_doctor(*settings, proves_storage ? DoctorScope::kStorage : DoctorScope::kAll);
+  }
   if (*serve) return run_serve(*settings, values->without_effect());
   fmt::print("{}", program.help());
   return kWrongSettings;

@@ -20,7 +20,8 @@ int run_init(const Settings& settings);
 int run_seed(const Settings& settings);
 
 // One line for each check: "ok", "warn" or "FAIL", its name and what was found. 1 when one failed.
-int run_doctor(const Settings& settings);
+enum class DoctorScope : bool { kAll, kStorage };  // kStorage: only what keys for clients open
+int run_doctor(const Settings& settings, DoctorScope scope);
 
 // Serves until SIGTERM or SIGINT, then lets running requests end. SIGHUP reads the certificate
 // again.

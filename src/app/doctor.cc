@@ -197,8 +197,13 @@ void check_engine(Report& report, const Settings& settings) {
 
 }  // namespace
 
-int run_doctor(const Settings& settings) {
+int run_doctor(const Settings& settings, DoctorScope scope) {
   Report report;
+  if (scope == DoctorScope::kStorage) {
+    check_store(report, settings);
+    check_keys(report, settings);
+    return report.failures() == 0 ? 0 : 1;
+  }
   check_postgres(report, settings);
   check_store(report, settings);
   check_sts(report, settings);

@@ -6,7 +6,7 @@
 #include <random>
 
 #include "app/backends.h"
-#include "json/writer.h"
+#include "app/storage_proof.h"
 
 namespace duckicelake::app {
 namespace {
@@ -39,56 +39,6 @@ Status probe_objects(S3ObjectStore& store, const std::string& prefix) {
     return std::move(removed).error().with_context("delete");
   }
   return {};
-}
-
-std::string read_only_policy(const Settings& settings, const std::string& prefix) {
-  std::string out;
-  json::Writer writer(out);
-  writer.begin_object();
-  writer.member("Version", "2012-10-17");
-  writer.key("Statement");
-  writer.begin_array();
-  writer.begin_object();
-  writer.member("Effect", "Allow");
-  writer.member("Action", "s3:GetObject");
-  writer.member("Resource", fmt::format("arn:aws:s3:::{}/{}*", settings.store.bucket, prefix));
-  writer.end_object();
-  writer.end_array();
-  writer.end_object();
-  return out;
-}
-
-// What the keys may do beyond reading `inside`; empty: nothing.
-Result<std::string> excess_of(S3ObjectStore& narrow, const std::string& inside,
-                              const std::string& outside) {
-  if (const auto got = narrow.get(inside, 1024); !got) {
-    return Error(got.error()).with_context("the keys do not read what they may");
-  }
-  if (narrow.get(outside, 1024)) return std::string("read outside of their folder");
-  if (narrow.put(inside + "-written", "x", {})) return std::string("write");
-  if (narrow.list("", "", 1)) return std::string("list the bucket");
-  return std::string();
-}
-
-Result<std::string> probe_sts(const Settings& settings, S3ObjectStore& store,
-                              const std::string& prefix) {
-  DIL_TRY(auto sts, objstore::StsClient::make(*sts_config(settings)));
-  const std::string inside = prefix + "in/probe";
-  const std::string outside = prefix + "out/probe";
-  DIL_CHECK_OK(store.put(inside, "x", {}));
-  DIL_CHECK_OK(store.put(outside, "x", {}));
-  objstore::AssumeRoleRequest request;
-  request.role_arn = settings.store.sts_role_arn;
-  request.session_name = "duckicelake-doctor";
-  request.session_policy = read_only_policy(settings, prefix + "in/");
-  request.duration = std::chrono::seconds(900);
-  DIL_TRY(const objstore::AssumedRole role, sts->assume_role(request));
-  objstore::S3Config config = store_config(settings);
-  config.access_key = role.access_key;
-  config.secret_key = role.secret_key;
-  config.session_token = role.session_token;
-  DIL_TRY(auto narrow, S3ObjectStore::make(config));
-  return excess_of(*narrow, inside, outside);
 }
 
 }  // namespace
@@ -153,23 +103,47 @@ void check_sts(Report& report, const Settings& settings) {
   if (settings.store.sts_endpoint.empty()) {
     return report.ok("sts", "none, as DUCKICELAKE_STS_ENDPOINT says");
   }
-  auto store = S3ObjectStore::make(store_config(settings));
-  if (!store) return report.fail("sts", store.error());
-  const std::string prefix = probe_prefix(settings);
-  const Result<std::string> excess = probe_sts(settings, **store, prefix);
-  for (const char* name : {"in/probe", "in/probe-written", "out/probe"}) {
-    (void)(*store)->remove(prefix + name);
-  }
-  if (!excess && excess.error().code() == Code::kUnsupported) {
+  const Result<StorageProof> proof = prove_storage(settings);
+  if (!proof && proof.error().code() == Code::kUnsupported) {
     return report.warn("sts", fmt::format("there is none at {}", settings.store.sts_endpoint));
   }
-  if (!excess) return report.fail("sts", excess.error());
-  if (!excess->empty()) {
-    return report.fail("sts",
-                       fmt::format("keys that were made to read one folder can {}", *excess));
+  if (!proof) return report.fail("sts", proof.error());
+  for (const ProofLine& line : proof->lines) {
+    if (line.is_right) continue;
+    return report.fail("sts", fmt::format("{}: {} where {} is right; see `doctor --storage`",
+                                          line.tried, line.found, line.expected));
   }
   report.ok("sts", fmt::format("{} makes narrow keys for {}", settings.store.sts_endpoint,
                                settings.store.sts_role_arn));
+}
+
+void check_keys(Report& report, const Settings& settings) {
+  const Result<StorageProof> proof = prove_storage(settings);
+  if (!proof && proof.error().code() == Code::kUnsupported) {
+    return report.warn(
+        "keys", fmt::format("{}; clients reach bytes by signed requests{}", proof.error().message(),
+                            settings.gateway.is_enabled ? " and the gateway" : ""));
+  }
+  if (!proof) return report.fail("keys", proof.error());
+  for (const ProofLine& line : proof->lines) {
+    const bool is_open = line.found == 200;
+    if (line.is_right) {
+      report.ok(line.expected == 200 ? "open" : "closed",
+                fmt::format("{}: {}", line.tried, line.found));
+    } else if (is_open) {
+      report.fail("open that must be closed", line.tried);
+    } else {
+      report.fail("not as it must be",
+                  fmt::format("{}: {} instead of {}", line.tried, line.found, line.expected));
+    }
+  }
+  if (proof->is_right()) {
+    report.ok("keys", fmt::format("{} open what they name and nothing else", proof->way));
+  } else {
+    report.fail("keys",
+                "this store does not keep to session policies as they are meant: set "
+                "DUCKICELAKE_STS_ENDPOINT=none");
+  }
 }
 
 }  // namespace duckicelake::app

@@ -28,4 +28,7 @@ void check_store(Report& report, const Settings& settings);
 // Asks for keys that may read one folder and sees that they read it and nothing else.
 void check_sts(Report& report, const Settings& settings);
 
+// The same, with a line for each thing that was tried.
+void check_keys(Report& report, const Settings& settings);
+
 }  // namespace duckicelake::app

@@ -120,7 +120,7 @@ TEST(RequestMetrics, LosesNothingAcrossThreads) {
 TEST(ServerMetrics, AreWellFormedAndNameNoCatalogUnlessTold) {
   RequestMetrics requests;
   requests.record(0, net::Method::kGet, 200, std::chrono::milliseconds(1));
-  ServerReading reading{requests, {}, {}, {}, {}, {}, {}, {}, {}};
+  ServerReading reading{requests, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
   reading.store.calls[0][1] = 3;
   const std::string text = write_metrics(reading);
   expect_well_formed(text);

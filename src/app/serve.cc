@@ -30,16 +30,10 @@ Result<bool> wait_for_postgres(const Settings& settings, pg::Pool& pool, Logger&
   }
 }
 
-void notice(const Settings& settings, const std::vector<std::string>& without_effect,
-            Logger& logger) {
+void notice(const std::vector<std::string>& without_effect, Logger& logger) {
   for (const std::string& name : without_effect) {
     logger.log(LogLevel::kInfo, kLogger, "a setting of a feature still to come has no effect yet",
                {{"setting", std::string_view(name)}});
-  }
-  if (settings.listen.host != "127.0.0.1" && settings.listen.host != "::1") {
-    logger.log(LogLevel::kWarning, kLogger,
-               "there is no authentication yet: whoever reaches this address reads the lake",
-               {{"address", std::string_view(settings.listen.host)}});
   }
 }
 
@@ -64,13 +58,7 @@ void wait_for_end(Application& application, Logger& logger) {
 
 Status serve(const Settings& settings, const std::vector<std::string>& without_effect,
              Logger& logger) {
-  if (settings.asks_for_authentication) {
-    return make_error(
-        Code::kUnsupported,
-        "DUCKICELAKE_REQUIRE_AUTH or clients are set, but there is no authentication yet; "
-        "serving without it would be open to everybody. Unset them to serve openly");
-  }
-  notice(settings, without_effect, logger);
+  notice(without_effect, logger);
   DIL_TRY(std::unique_ptr<pg::Pool> pool, pg::Pool::make(postgres_config(settings)));
   DIL_TRY(const bool is_there, wait_for_postgres(settings, *pool, logger));
   if (!is_there) return {};

@@ -144,6 +144,71 @@ void write_store(MetricsText& out, const objstore::Counters& store) {
   out.counter("duckicelake_s3_connections_total", "Connections opened", store.connections);
 }
 
+void write_storage(MetricsText& out, const StorageParts::Reading& storage) {
+  const catalog::StorageCounters& access = storage.access;
+  out.family("duckicelake_vend_total", "counter",
+             "Answers that gave a caller a way to a table's bytes, by its kind");
+  const auto granted = [&](std::string_view kind, std::uint64_t count) {
+    out.sample(count, {{"kind", kind}});
+  };
+  granted("sts", access.granted_keys);
+  granted("gateway", access.granted_gateway);
+  granted("signing", access.granted_signing);
+  granted("denied", access.denied);
+  granted("unfit", access.unfit);
+  out.counter("duckicelake_sts_calls_total", "Keys asked of the STS", access.sts_calls);
+  out.counter("duckicelake_sts_failures_total", "Of these, in vain", access.sts_failures);
+  out.counter("duckicelake_sts_widened_total", "Keys for folders where files did not fit",
+              access.sts_widened);
+  out.counter("duckicelake_vend_cache_hits_total", "Keys that were handed out again",
+              access.keys.hits);
+  out.counter("duckicelake_vend_cache_misses_total", "Keys that had to be made",
+              access.keys.misses);
+  out.gauge("duckicelake_vend_cache_size", "Keys kept", static_cast<double>(access.keys.entries));
+  out.counter("duckicelake_storage_scope_loads_total", "Look-ups of where a table's objects lie",
+              access.scope_loads);
+  out.family("duckicelake_s3_sign_total", "counter", "Requests to the store to be signed");
+  out.sample(storage.signing.granted, {{"decision", "granted"}});
+  out.sample(storage.signing.denied, {{"decision", "denied"}});
+  out.family("duckicelake_gateway_requests_total", "counter", "Requests to the S3 gateway");
+  out.sample(storage.gateway.passed, {{"decision", "granted"}});
+  out.sample(storage.gateway.denied, {{"decision", "denied"}});
+  out.family("duckicelake_gateway_bytes_total", "counter", "Bodies through the S3 gateway");
+  out.sample(storage.gateway_traffic.bytes_in, {{"direction", "in"}});
+  out.sample(storage.gateway_traffic.bytes_out, {{"direction", "out"}});
+  out.counter("duckicelake_gateway_connections_total", "Connections of the S3 gateway",
+              storage.gateway_traffic.connections);
+  out.counter("duckicelake_gateway_connections_refused_total", "Of these, over the limit",
+              storage.gateway_traffic.refused);
+}
+
+void write_access(MetricsText& out, const catalog::Audit::Counters& audit,
+                  const catalog::Authenticator::Counters& who) {
+  out.family("duckicelake_tokens_total", "counter", "Requests for tokens");
+  out.sample(who.issued, {{"outcome", "issued"}});
+  out.sample(who.refused, {{"outcome", "refused"}});
+  out.sample(who.limited, {{"outcome", "limited"}});
+  out.family("duckicelake_bearer_tokens_total", "counter", "Bearer tokens of requests");
+  out.sample(who.token_hits, {{"outcome", "known"}});
+  out.sample(who.token_proofs, {{"outcome", "proved"}});
+  out.sample(who.token_failures, {{"outcome", "refused"}});
+  out.gauge("duckicelake_known_tokens", "Proved tokens that are kept",
+            static_cast<double>(who.known_tokens));
+  out.counter("duckicelake_decisions_total", "Decisions of the gate, without those of changes",
+              audit.decisions);
+  out.family("duckicelake_denials_total", "counter", "Of these, denials");
+  out.sample(audit.denied, {{"decision", "denied"}});
+  out.sample(audit.hidden, {{"decision", "hidden"}});
+  out.counter("duckicelake_audit_rows_total", "Audit rows that were recorded after the decision",
+              audit.rows);
+  out.counter("duckicelake_audit_refused_total", "Requests that could not be recorded",
+              audit.refused);
+  out.counter("duckicelake_audit_failures_total", "Failures to record, each tried again",
+              audit.failures);
+  out.gauge("duckicelake_audit_waiting", "Audit rows that wait to be recorded",
+            static_cast<double>(audit.waiting));
+}
+
 }  // namespace
 
 std::string write_metrics(const ServerReading& reading) {
@@ -154,6 +219,8 @@ std::string write_metrics(const ServerReading& reading) {
   write_catalog(out, reading);
   write_postgres(out, reading.postgres);
   write_store(out, reading.store);
+  write_storage(out, reading.storage);
+  write_access(out, reading.audit, reading.authenticator);
   write_process_metrics(out);
   return out.take();
 }

@@ -4,7 +4,10 @@
 #include <string>
 
 #include "app/request_metrics.h"
+#include "app/storage_parts.h"
 #include "app/worker_pool.h"
+#include "catalog/audit.h"
+#include "catalog/authenticator.h"
 #include "catalog/service.h"
 #include "net/server.h"
 #include "objstore/counters.h"
@@ -23,6 +26,9 @@ struct ServerReading {
   catalog::HeadProbe::Counters probe;
   pg::PoolCounters postgres;
   objstore::Counters store;
+  StorageParts::Reading storage;
+  catalog::Audit::Counters audit;
+  catalog::Authenticator::Counters authenticator;
   std::string catalog_id;  // empty: the page names no catalog
 };
 

@@ -80,6 +80,8 @@ struct Settings {
     std::size_t max_connections = 0;
     std::string sts_endpoint;  // a URL; empty: none
     std::string sts_role_arn;
+    std::chrono::seconds sts_duration{};
+    bool remote_signing = true;
     std::string data_path() const { return "s3://" + bucket + "/" + prefix; }
   } store;
 
@@ -107,6 +109,16 @@ struct Settings {
     std::chrono::seconds start_wait{};
   } listen;
 
+  struct Gateway {
+    bool is_enabled = false;
+    Secret secret;
+    std::string url;  // without a slash at its end
+    std::chrono::seconds ttl{};
+    std::string host;
+    std::uint16_t port = 0;
+    std::size_t max_connections = 0;
+  } gateway;
+
   struct Engine {
     std::string library;     // of DuckDB
     std::string extensions;  // folder
@@ -114,6 +126,20 @@ struct Settings {
     std::int64_t memory_mb = 0;
     int threads = 0;
   } engine;
+
+  struct Auth {
+    bool is_required = false;
+    Secret clients;  // the list of DUCKICELAKE_OAUTH_CLIENTS
+    std::string clients_file;
+    Secret jwt_secret;
+    Secret previous_jwt_secrets;  // separated by commas
+    std::string issuer;
+    std::chrono::seconds ttl{};
+    std::chrono::seconds max_session{};
+    std::string issuers_file;     // of other issuers
+    std::string issuers_ca_file;  // empty: the system's certificates
+    int audit_retention_days = 0;  // 0: for ever
+  } auth;
 
   std::size_t cache_max = 0;
   int default_format_version = 2;
@@ -125,7 +151,6 @@ struct Settings {
   LogFormat log_format = LogFormat::kJson;
   AccessLog access_log = AccessLog::kDebug;
   bool metrics_name_catalogs = false;
-  bool asks_for_authentication = false;  // which is not there yet
 };
 
 // kInvalidArgument for values that contradict each other or cannot be used.

@@ -113,6 +113,9 @@ Status read_store(const SettingValues& values, Settings::Store& out) {
   out.ca_file = values.text("DUCKICELAKE_S3_CA_FILE");
   out.max_connections = size_of(values, "DUCKICELAKE_S3_MAX_CONNECTIONS");
   out.sts_role_arn = values.text("DUCKICELAKE_STS_ROLE_ARN");
+  out.sts_duration = std::min(seconds_of(values, "DUCKICELAKE_STS_DURATION_SECONDS"),
+                              seconds_of(values, "DUCKICELAKE_STS_MAX_DURATION"));
+  out.remote_signing = values.flag("DUCKICELAKE_REMOTE_SIGNING");
   DIL_CHECK_OK(check_prefix(out.prefix));
   if (!out.prefix.ends_with('/')) out.prefix.push_back('/');
   if (auto url = objstore::Endpoint::parse(out.endpoint); !url) {
@@ -127,6 +130,36 @@ Status read_store(const SettingValues& values, Settings::Store& out) {
     out.sts_endpoint = fmt::format("https://sts.{}.amazonaws.com", out.region);
   } else if (auto url = objstore::Endpoint::parse(out.sts_endpoint); !url) {
     return about("DUCKICELAKE_STS_ENDPOINT", url.error());
+  }
+  return {};
+}
+
+Status read_gateway(const SettingValues& values, Settings::Gateway& out) {
+  constexpr std::size_t kLeastSecret = 32;
+  out.is_enabled = values.flag("DUCKICELAKE_S3_GATEWAY_ENABLED");
+  out.secret = values.secret("DUCKICELAKE_S3_GATEWAY_SECRET");
+  out.url = values.text("DUCKICELAKE_S3_GATEWAY_URL");
+  out.ttl = seconds_of(values, "DUCKICELAKE_S3_GATEWAY_TTL");
+  out.host = values.text("DUCKICELAKE_S3_GATEWAY_HOST");
+  out.port = static_cast<std::uint16_t>(values.integer("DUCKICELAKE_S3_GATEWAY_PORT"));
+  out.max_connections = size_of(values, "DUCKICELAKE_S3_GATEWAY_MAX_CONNECTIONS");
+  if (!out.is_enabled) return {};
+  if (out.secret.reveal().size() < kLeastSecret) {
+    return invalid_argument("DUCKICELAKE_S3_GATEWAY_SECRET needs {} characters at least",
+                            kLeastSecret);
+  }
+  if (out.url.empty()) return invalid_argument("DUCKICELAKE_S3_GATEWAY_URL is not set");
+  auto url = objstore::Endpoint::parse(out.url);
+  if (!url) return about("DUCKICELAKE_S3_GATEWAY_URL", url.error());
+  if (!url->path.empty()) {
+    return invalid_argument("DUCKICELAKE_S3_GATEWAY_URL has a path, which no S3 client can sign");
+  }
+  while (out.url.ends_with('/')) out.url.pop_back();
+  unsigned char address[sizeof(::in6_addr)];
+  if (::inet_pton(AF_INET, out.host.c_str(), address) != 1 &&
+      ::inet_pton(AF_INET6, out.host.c_str(), address) != 1) {
+    return invalid_argument("DUCKICELAKE_S3_GATEWAY_HOST is \"{}\", which is no IP address",
+                            out.host);
   }
   return {};
 }
@@ -225,6 +258,22 @@ void read_engine(const SettingValues& values, Settings::Engine& out) {
   }
 }
 
+Status read_auth(const SettingValues& values, Settings::Auth& out) {
+  out.is_required = values.flag("DUCKICELAKE_REQUIRE_AUTH");
+  out.clients = values.secret("DUCKICELAKE_OAUTH_CLIENTS");
+  out.clients_file = values.text("DUCKICELAKE_OAUTH_CLIENTS_FILE");
+  out.jwt_secret = values.secret("DUCKICELAKE_OAUTH_JWT_SECRET");
+  out.previous_jwt_secrets = values.secret("DUCKICELAKE_OAUTH_JWT_PREVIOUS_SECRETS");
+  out.issuer = values.text("DUCKICELAKE_OAUTH_ISSUER");
+  out.ttl = seconds_of(values, "DUCKICELAKE_OAUTH_TTL_SECONDS");
+  out.max_session = seconds_of(values, "DUCKICELAKE_OAUTH_MAX_SESSION_SECONDS");
+  out.issuers_file = values.text("DUCKICELAKE_OIDC_ISSUERS_FILE");
+  out.issuers_ca_file = values.text("DUCKICELAKE_OIDC_CA_FILE");
+  out.audit_retention_days = static_cast<int>(values.integer("DUCKICELAKE_AUDIT_RETENTION_DAYS"));
+  if (out.issuer.empty()) return invalid_argument("DUCKICELAKE_OAUTH_ISSUER is empty");
+  return {};
+}
+
 }  // namespace
 
 Result<Settings> make_settings(const SettingValues& values) {
@@ -234,6 +283,7 @@ Result<Settings> make_settings(const SettingValues& values) {
   DIL_CHECK_OK(read_postgres(values, out.postgres));
   DIL_CHECK_OK(read_store(values, out.store));
   DIL_CHECK_OK(read_listen(values, out.listen));
+  DIL_CHECK_OK(read_gateway(values, out.gateway));
   read_engine(values, out.engine);
   out.cache_max = size_of(values, "DUCKICELAKE_CACHE_MAX");
   out.default_format_version =
@@ -255,9 +305,7 @@ Result<Settings> make_settings(const SettingValues& values) {
       std::chrono::seconds(values.integer("DUCKICELAKE_MAINTENANCE_TIMEOUT_SECONDS"));
   out.sweep_grace = std::chrono::seconds(values.integer("DUCKICELAKE_SWEEP_GRACE_SECONDS"));
   out.metrics_name_catalogs = values.flag("DUCKICELAKE_METRICS_CATALOG_LABELS");
-  out.asks_for_authentication = values.flag("DUCKICELAKE_REQUIRE_AUTH") ||
-                                !values.secret("DUCKICELAKE_OAUTH_CLIENTS").empty() ||
-                                !values.text("DUCKICELAKE_OAUTH_CLIENTS_FILE").empty();
+  DIL_CHECK_OK(read_auth(values, out.auth));
   return out;
 }
 

@@ -18,7 +18,7 @@ constexpr auto kSwitch = SettingKind::kSwitch;
 constexpr auto kChoice = SettingKind::kChoice;
 constexpr auto kServer = SettingUse::kServer;
 constexpr auto kLater = SettingUse::kLater;
-constexpr auto kGuarded = SettingUse::kGuarded;
+constexpr auto kAccess = SettingUse::kAccess;
 constexpr std::int64_t kGiB = 1024LL * 1024 * 1024;
 
 // clang-format off
@@ -53,6 +53,16 @@ constexpr std::array kSpecs = {
     SettingSpec{"DUCKICELAKE_S3_MAX_CONNECTIONS", kInteger, "64", "connections to the store in use at once", kServer, 1, 10000},
     SettingSpec{"DUCKICELAKE_STS_ENDPOINT", kText, "", "URL of the STS; unset: the object store's; `aws`: `https://sts.{region}.amazonaws.com`; `none`: there is no STS"},
     SettingSpec{"DUCKICELAKE_STS_ROLE_ARN", kText, "arn:aws:iam::duckicelake:role/IcebergClient", "role that narrow keys are made from"},
+    SettingSpec{"DUCKICELAKE_STS_DURATION_SECONDS", kInteger, "3600", "life of vended keys; they are made anew at half of it", kServer, 900, 43200},
+    SettingSpec{"DUCKICELAKE_STS_MAX_DURATION", kInteger, "43200", "longest life of vended keys, in seconds", kServer, 900, 43200},
+    SettingSpec{"DUCKICELAKE_REMOTE_SIGNING", kSwitch, "1", "whether requests to the object store are signed for clients that ask"},
+    SettingSpec{"DUCKICELAKE_S3_GATEWAY_ENABLED", kSwitch, "0", "S3 gateway: clients of stores without STS reach their tables through this process"},
+    SettingSpec{"DUCKICELAKE_S3_GATEWAY_SECRET", kSecret, "", "makes the gateway's keys; the same in all processes, 32 characters at least"},
+    SettingSpec{"DUCKICELAKE_S3_GATEWAY_URL", kText, "", "URL under which clients reach the gateway"},
+    SettingSpec{"DUCKICELAKE_S3_GATEWAY_TTL", kInteger, "900", "life of the gateway's keys, in seconds", kServer, 1, 86400},
+    SettingSpec{"DUCKICELAKE_S3_GATEWAY_HOST", kText, "127.0.0.1", "IP address that the gateway listens on"},
+    SettingSpec{"DUCKICELAKE_S3_GATEWAY_PORT", kInteger, "8182", "its port; 0: any free one", kServer, 0, 65535},
+    SettingSpec{"DUCKICELAKE_S3_GATEWAY_MAX_CONNECTIONS", kInteger, "256", "its connections at most; each has a thread", kServer, 1, 4096},
 
     SettingSpec{"DUCKICELAKE_LISTEN_HOST", kText, "127.0.0.1", "IP address to listen on"},
     SettingSpec{"DUCKICELAKE_PORT", kInteger, "8181", "port to listen on; 0: any free one", kServer, 0, 65535},
@@ -92,13 +102,16 @@ constexpr std::array kSpecs = {
     SettingSpec{"DUCKICELAKE_ACCESS_LOG", kChoice, "DEBUG", "level of the line that each request makes; `OFF`: none", kServer, 0, 0, "DEBUG|INFO|OFF"},
     SettingSpec{"DUCKICELAKE_METRICS_CATALOG_LABELS", kSwitch, "0", "whether `/metrics`, which is open, names the catalog"},
 
-    SettingSpec{"DUCKICELAKE_REQUIRE_AUTH", kSwitch, "0", "refuse to serve without clients", kGuarded},
-    SettingSpec{"DUCKICELAKE_OAUTH_CLIENTS", kSecret, "", "clients: `id:secret\\|scope\\|roles\\|account,…`", kGuarded},
-    SettingSpec{"DUCKICELAKE_OAUTH_CLIENTS_FILE", kText, "", "JSON file with clients", kGuarded},
-    SettingSpec{"DUCKICELAKE_OAUTH_JWT_SECRET", kSecret, "", "signs tokens", kLater},
-    SettingSpec{"DUCKICELAKE_OAUTH_TTL_SECONDS", kInteger, "3600", "life of a token", kLater, 1, 31536000},
-    SettingSpec{"DUCKICELAKE_OAUTH_ISSUER", kText, "duckicelake", "issuer in tokens", kLater},
-    SettingSpec{"DUCKICELAKE_STS_MAX_DURATION", kInteger, "43200", "longest life of vended keys, in seconds", kLater, 900, 43200},
+    SettingSpec{"DUCKICELAKE_REQUIRE_AUTH", kSwitch, "0", "refuse to serve when nobody could authenticate; authentication is on as soon as there is a client or an issuer", kAccess},
+    SettingSpec{"DUCKICELAKE_OAUTH_CLIENTS", kSecret, "", "clients: `id:secret\\|scope\\|roles\\|account,…`; without a scope: everything", kAccess},
+    SettingSpec{"DUCKICELAKE_OAUTH_CLIENTS_FILE", kText, "", "JSON file with clients", kAccess},
+    SettingSpec{"DUCKICELAKE_OAUTH_JWT_SECRET", kSecret, "", "signs tokens (HS256), the same in all processes; 32 bytes at least are sound", kAccess},
+    SettingSpec{"DUCKICELAKE_OAUTH_JWT_PREVIOUS_SECRETS", kSecret, "", "earlier ones, separated by commas, whose tokens are still taken", kAccess},
+    SettingSpec{"DUCKICELAKE_OAUTH_TTL_SECONDS", kInteger, "3600", "life of a token", kAccess, 1, 31536000},
+    SettingSpec{"DUCKICELAKE_OAUTH_MAX_SESSION_SECONDS", kInteger, "604800", "for which tokens can be refreshed without the client's secret", kAccess, 1, 31536000},
+    SettingSpec{"DUCKICELAKE_OAUTH_ISSUER", kText, "duckicelake", "issuer and audience in tokens", kAccess},
+    SettingSpec{"DUCKICELAKE_OIDC_ISSUERS_FILE", kText, "", "JSON file with other issuers whose tokens are taken: docs/operations/access.md", kAccess},
+    SettingSpec{"DUCKICELAKE_OIDC_CA_FILE", kText, "", "file with the certificates that theirs are checked against; unset: the system's", kAccess},
     SettingSpec{"DUCKICELAKE_HETZNER_PROJECT_ID", kText, "", "project of the bucket-policy command", kLater},
     SettingSpec{"DUCKICELAKE_SUPPRESS_ROOT_CREDS", kSwitch, "1", "root keys are never in an answer, whatever this says", kLater},
     SettingSpec{"DUCKICELAKE_TRANSPARENT_MASKING", kSwitch, "1", "search_path statements for masked DuckLake clients", kLater},
@@ -107,10 +120,6 @@ constexpr std::array kSpecs = {
     SettingSpec{"DUCKICELAKE_AGENT_FILE_LAYER", kSwitch, "1", "masked files for agents", kLater},
     SettingSpec{"DUCKICELAKE_GOVERNANCE_FAIL_CLOSED", kSwitch, "0", "refuse when policies cannot be read", kLater},
     SettingSpec{"DUCKICELAKE_SIGNER_CACHE_TTL", kDecimal, "10.0", "seconds that the signer keeps a plan", kLater, 0, 86400},
-    SettingSpec{"DUCKICELAKE_S3_GATEWAY_ENABLED", kSwitch, "0", "S3 gateway", kLater},
-    SettingSpec{"DUCKICELAKE_S3_GATEWAY_SECRET", kSecret, "", "makes the gateway's keys", kLater},
-    SettingSpec{"DUCKICELAKE_S3_GATEWAY_URL", kText, "", "URL of the gateway", kLater},
-    SettingSpec{"DUCKICELAKE_S3_GATEWAY_TTL", kInteger, "900", "life of the gateway's keys, in seconds", kLater, 1, 86400},
     SettingSpec{"DUCKICELAKE_CRED_CACHE_TTL", kDecimal, "30.0", "seconds that vended keys are kept; 0: not", kLater, 0, 86400},
     SettingSpec{"DUCKICELAKE_DISABLE_NOTIFY", kSwitch, "0", "no projection ahead of loads by this process", kServer},
     SettingSpec{"DUCKICELAKE_MAX_ACTIVE_CATALOGS", kInteger, "32", "catalogs kept open", kLater, 1, 100000},
@@ -118,7 +127,7 @@ constexpr std::array kSpecs = {
     SettingSpec{"DUCKICELAKE_MASKED_RETAIN_GRACE_SECONDS", kInteger, "3900", "age below which a masked export is kept", kLater, 0, 31536000},
     SettingSpec{"DUCKICELAKE_MASKED_EXPORT_TTL_DAYS", kInteger, "7", "age after which an unused masked export goes", kLater, 0, 36500},
     SettingSpec{"DUCKICELAKE_MASKED_EXPORT_FILE_SIZE", kText, "256MB", "size of masked files", kLater},
-    SettingSpec{"DUCKICELAKE_AUDIT_RETENTION_DAYS", kInteger, "0", "age after which audit rows go; 0: never", kLater, 0, 36500},
+    SettingSpec{"DUCKICELAKE_AUDIT_RETENTION_DAYS", kInteger, "0", "age after which audit rows go; 0: never", kAccess, 0, 36500},
     SettingSpec{"DUCKICELAKE_URL", kText, "http://127.0.0.1:8181", "the server as the MCP servers reach it", kLater},
     SettingSpec{"DUCKICELAKE_MCP_BROKER", kSecret, "", "`id:secret` of the MCP server", kLater},
     SettingSpec{"DUCKICELAKE_MCP_PRINCIPAL", kText, "agent", "principal of MCP", kLater},
@@ -237,7 +246,7 @@ std::string settings_markdown() {
                [](const SettingSpec& spec) { return spec.use == SettingUse::kServer; });
   out += '\n';
   append_table(out, "Authentication",
-               [](const SettingSpec& spec) { return spec.use == SettingUse::kGuarded; });
+               [](const SettingSpec& spec) { return spec.use == SettingUse::kAccess; });
   out += '\n';
   append_table(out, "Of features still to come",
                [](const SettingSpec& spec) { return spec.use == SettingUse::kLater; });

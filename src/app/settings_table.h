@@ -22,8 +22,7 @@ enum class SettingKind : std::uint8_t {
 enum class SettingUse : std::uint8_t {
   kServer,   // has an effect
   kLater,    // of a feature that is not there yet: checked, then one notice
-  kGuarded,  // of authentication, which is not there yet: `serve` refuses to start open when it is
-             // set
+  kAccess,   // has an effect: who may come in
 };
 
 // One row of the table that is the only place where a setting is described: parsing, checking,

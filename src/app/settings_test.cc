@@ -149,7 +149,8 @@ TEST_F(SettingsIn, TakesDefaults) {
   EXPECT_EQ(settings->store.sts_endpoint, settings->store.endpoint);
   EXPECT_TRUE(settings->store.path_style);
   EXPECT_FALSE(settings->metrics_name_catalogs);
-  EXPECT_FALSE(settings->asks_for_authentication);
+  EXPECT_FALSE(settings->auth.is_required);
+  EXPECT_EQ(settings->auth.issuer, "duckicelake");
 }
 
 TEST_F(SettingsIn, PrefersTheEnvironmentToDotenvToToml) {
@@ -252,15 +253,27 @@ TEST_F(SettingsIn, ReadsSwitchesAndChoicesInAnyCase) {
   EXPECT_EQ(settings->access_log, AccessLog::kInfo);
 }
 
-TEST_F(SettingsIn, NoticesSettingsOfFeaturesToComeAndAskedForAuthentication) {
+TEST_F(SettingsIn, NoticesSettingsOfFeaturesToCome) {
   const auto values = load({"DUCKICELAKE_RLS=1", "DUCKICELAKE_PORT=1"});
   ASSERT_TRUE(values.has_value());
   EXPECT_EQ(values->without_effect(), std::vector<std::string>{"DUCKICELAKE_RLS"});
-  for (const char* entry : {"DUCKICELAKE_REQUIRE_AUTH=1", "DUCKICELAKE_OAUTH_CLIENTS=a:b",
-                            "DUCKICELAKE_OAUTH_CLIENTS_FILE=clients.json"}) {
-    EXPECT_TRUE(make({entry})->asks_for_authentication) << entry;
-  }
-  EXPECT_FALSE(make({"DUCKICELAKE_REQUIRE_AUTH=0"})->asks_for_authentication);
+}
+
+TEST_F(SettingsIn, TakesThoseOfAuthentication) {
+  const auto settings =
+      make({"DUCKICELAKE_REQUIRE_AUTH=1", "DUCKICELAKE_OAUTH_CLIENTS=a:b|ns:x:r",
+            "DUCKICELAKE_OAUTH_CLIENTS_FILE=clients.json", "DUCKICELAKE_OAUTH_JWT_SECRET=s",
+            "DUCKICELAKE_OAUTH_JWT_PREVIOUS_SECRETS=p,q", "DUCKICELAKE_OAUTH_TTL_SECONDS=60",
+            "DUCKICELAKE_AUDIT_RETENTION_DAYS=7"});
+  ASSERT_TRUE(settings.has_value()) << settings.error().to_string();
+  EXPECT_TRUE(settings->auth.is_required);
+  EXPECT_EQ(settings->auth.clients.reveal(), "a:b|ns:x:r");
+  EXPECT_EQ(settings->auth.clients_file, "clients.json");
+  EXPECT_EQ(settings->auth.previous_jwt_secrets.reveal(), "p,q");
+  EXPECT_EQ(settings->auth.ttl, std::chrono::seconds(60));
+  EXPECT_EQ(settings->auth.audit_retention_days, 7);
+  EXPECT_FALSE(make({"DUCKICELAKE_OAUTH_TTL_SECONDS=0"}).has_value());
+  EXPECT_FALSE(make({"DUCKICELAKE_OAUTH_ISSUER="}).has_value());
 }
 
 TEST_F(SettingsIn, NeverShowsASecret) {

@@ -6,6 +6,7 @@
 #include <set>
 #include <thread>
 
+#include "catalog/audit.h"
 #include "ducklake/changes.h"
 #include "iceberg/reserved_names.h"
 #include "pg/error.h"
@@ -355,6 +356,7 @@ Result<CommitRun::Round> CommitRun::write() {
   if (context_.idempotency) {
     DIL_CHECK_OK(store::save_outcome(transaction, lake, *context_.idempotency, {}));
   }
+  if (context_.caller.trail != nullptr) context_.caller.trail->write_in(transaction, lake);
   DIL_CHECK_OK(transaction.commit());
   return Round::kDone;
 }

@@ -8,6 +8,8 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "catalog/audit.h"
+#include "catalog/authenticator.h"
 #include "catalog/service.h"
 #include "net/http.h"
 #include "net/responder.h"
@@ -22,11 +24,13 @@ namespace duckicelake::rest {
 // One request on its way to its answer. Used by one thread at a time: the connection's I/O thread,
 // then perhaps a worker.
 struct Call {
-  Call(net::Request incoming, net::Responder responder)
+  // `audit` may be null; it outlives the call.
+  Call(net::Request incoming, net::Responder responder, catalog::Audit* audit)
       : request(std::move(incoming)),
         respond(std::move(responder)),
         start(std::chrono::steady_clock::now()),
-        caller{{}, request.request_id, nullptr, nullptr} {}
+        trail(audit),
+        caller{{}, request.request_id, nullptr, &trail} {}
   // Whoever held it gave it up (a pool that ends): 503 when it was not answered.
   ~Call();
   Call(const Call&) = delete;
@@ -36,7 +40,14 @@ struct Call {
   net::Responder respond;
   std::chrono::steady_clock::time_point start;
   RouteId route = kNoRoute;
+  catalog::AuditTrail trail;  // before the caller, who refers to it
   catalog::Caller caller;
+  std::shared_ptr<catalog::KnownToken> token;  // proved; of whom it is follows from the rules
+  catalog::ActingAs acting;
+
+  // Views into request.target, until they are read.
+  PathParameters raw_parameters;
+  std::string_view raw_query;
 
   // The type of a kInvalidArgument from here on, where Iceberg's Java clients are to throw another
   // exception than BadRequestException; empty: that one.

@@ -28,6 +28,15 @@ Status ServiceCatalog::check_table(const catalog::Caller& caller, const catalog:
   return service_.check_table(caller, table);
 }
 
+std::optional<TableId> ServiceCatalog::known_table(const catalog::TableRef& table,
+                                                   const catalog::HeadProbe::Fresh& fresh) {
+  return service_.known_table(table, fresh);
+}
+
+Result<TableId> ServiceCatalog::find_table(const catalog::TableRef& table) {
+  return service_.find_table(table);
+}
+
 Result<std::vector<catalog::Levels>> ServiceCatalog::list_namespaces(
     const catalog::Caller& caller, const std::optional<catalog::Levels>& parent) {
   return service_.list_namespaces(caller, parent);

@@ -23,6 +23,8 @@ namespace duckicelake::rest {
 class CatalogApi {
  public:
   virtual ~CatalogApi() = default;
+  // Who may come in; nullptr: that is not administered here.
+  virtual const catalog::AccessAdmin* access_admin() const { return nullptr; }
   virtual void await_head(std::size_t thread_index, catalog::HeadProbe::Callback callback) = 0;
   virtual std::shared_ptr<const catalog::TableAnswer> cached_table(
       const catalog::Caller& caller, const catalog::LoadTableRequest& request,
@@ -30,6 +32,9 @@ class CatalogApi {
   virtual Result<std::shared_ptr<const catalog::TableAnswer>> load_table(
       const catalog::Caller& caller, const catalog::LoadTableRequest& request) = 0;
   virtual Status check_table(const catalog::Caller& caller, const catalog::TableRef& table) = 0;
+  virtual std::optional<TableId> known_table(const catalog::TableRef& table,
+                                             const catalog::HeadProbe::Fresh& fresh) = 0;
+  virtual Result<TableId> find_table(const catalog::TableRef& table) = 0;
   virtual Result<std::vector<catalog::Levels>> list_namespaces(
       const catalog::Caller& caller, const std::optional<catalog::Levels>& parent) = 0;
   virtual Result<std::map<std::string, std::string>> load_namespace(
@@ -96,6 +101,7 @@ class ServiceCatalog final : public CatalogApi {
  public:
   explicit ServiceCatalog(catalog::Service& service) : service_(service) {}
 
+  const catalog::AccessAdmin* access_admin() const override { return &service_.access_admin(); }
   void await_head(std::size_t thread_index, catalog::HeadProbe::Callback callback) override;
   std::shared_ptr<const catalog::TableAnswer> cached_table(
       const catalog::Caller& caller, const catalog::LoadTableRequest& request,
@@ -103,6 +109,9 @@ class ServiceCatalog final : public CatalogApi {
   Result<std::shared_ptr<const catalog::TableAnswer>> load_table(
       const catalog::Caller& caller, const catalog::LoadTableRequest& request) override;
   Status check_table(const catalog::Caller& caller, const catalog::TableRef& table) override;
+  std::optional<TableId> known_table(const catalog::TableRef& table,
+                                     const catalog::HeadProbe::Fresh& fresh) override;
+  Result<TableId> find_table(const catalog::TableRef& table) override;
   Result<std::vector<catalog::Levels>> list_namespaces(
       const catalog::Caller& caller, const std::optional<catalog::Levels>& parent) override;
   Result<std::map<std::string, std::string>> load_namespace(const catalog::Caller& caller,

@@ -5,8 +5,10 @@
 #include <exception>
 #include <utility>
 
+#include "catalog/guard.h"
 #include "net/gzip.h"
 #include "net/server.h"
+#include "rest/auth_gate.h"
 #include "rest/call.h"
 #include "rest/error_mapping.h"
 #include "rest/operations.h"
@@ -17,6 +19,8 @@ namespace {
 
 using CallPtr = std::shared_ptr<Call>;
 using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kRulesTime{10};
 
 Secret token_key(const RestConfig& config) {
   if (!config.page_token_key.empty()) return config.page_token_key;
@@ -92,7 +96,9 @@ struct RestHandler::Impl {
                 std::make_shared<const std::string>(config_json(config.catalog_id))} {}
 
   void handle(net::Request request, net::Responder respond) {
-    auto call = std::make_shared<Call>(std::move(request), std::move(respond));
+    auto call = std::make_shared<Call>(
+        std::move(request), std::move(respond),
+        context.deps.guard == nullptr ? nullptr : &context.deps.guard->audit());
     guarded(call, [&] { start(call); });
   }
 
@@ -121,18 +127,41 @@ struct RestHandler::Impl {
     if (match.id == kNoRoute) return refuse_method(*call, *path);
     call->route = match.id;
 
-    const Route& route = routes()[match.id];
-    if (Status status = prepare(route, match.parameters, target.query, *call);
+    call->raw_parameters = match.parameters;
+    call->raw_query = target.query;
+    const bool is_open = routes()[match.id].gate == RouteGate::kOpen;
+    if (is_open || auth_mode(context) == catalog::AuthMode::kOff) return go_on(call);
+    Identified found = identify(context, *call);
+    if (found.refusal) return refuse_caller(*call, *found.refusal);
+    if (!found.needs_work) return go_on(call);
+    // Back on the I/O thread afterwards, where the way of every request goes on.
+    on_worker(call, [this, call] {
+      auto refusal = identify_thoroughly(context, *call);
+      if (!refusal.has_value()) return fail(*call, refusal.error());
+      if (*refusal) return refuse_caller(*call, **refusal);
+      const net::Executor io = call->respond.executor();
+      (void)io.post([this, call] { guarded(call, [&] { go_on(call); }); });
+    });
+  }
+
+  // The caller is known to be somebody, if need be.
+  void go_on(const CallPtr& call) {
+    const Route& route = routes()[call->route];
+    if (Status status = prepare(route, call->raw_parameters, call->raw_query, *call);
         !status.has_value()) {
       return fail(*call, std::move(status).error());
     }
-    if (route.peek != nullptr && call->wants_head) {
+    const bool asks_rules = needs_access(context, *call);
+    if (asks_rules || (route.peek != nullptr && call->wants_head)) {
       context.deps.catalog.await_head(
           call->respond.thread_index(),
           [this, call](const HeadResult& head) { on_head(call, head); });
-    } else {
-      run(call);
+      return;
     }
+    if (Status status = permit(context, *call, nullptr); !status.has_value()) {
+      return fail(*call, std::move(status).error());
+    }
+    run(call);
   }
 
   Status prepare(const Route& route, const PathParameters& parameters, std::string_view query,
@@ -140,6 +169,7 @@ struct RestHandler::Impl {
     DIL_CHECK_OK(read_parameters(context, parameters, call));
     if (!query.empty()) {
       DIL_TRY(call.query, net::parse_query(query));
+      DIL_CHECK_OK(read_acting(call));
     }
     if (route.prepare == nullptr) return {};
     return route.prepare(context, call);
@@ -147,24 +177,63 @@ struct RestHandler::Impl {
 
   void on_head(const CallPtr& call, const HeadResult& head) {
     guarded(call, [&] {
-      std::optional<Answered> answered = routes()[call->route].peek(context, *call, head);
-      if (answered) {
-        finish(*call, std::move(*answered));
-      } else {
-        run(call);
+      std::shared_ptr<const catalog::Access> access;
+      if (needs_access(context, *call)) {
+        // Without the head nobody knows whether the rules are still those that are known.
+        if (!head.has_value()) return fail(*call, head.error());
+        access = context.deps.guard->access().at_least(head->head.access);
+        if (!access) return load_rules(call, head->head.access);
       }
+      if (Status status = permit(context, *call, std::move(access)); !status.has_value()) {
+        return refuse(*call, status.error());
+      }
+      const Route& route = routes()[call->route];
+      if (route.peek != nullptr && call->wants_head) {
+        if (std::optional<Answered> answered = route.peek(context, *call, head)) {
+          return finish(*call, std::move(*answered));
+        }
+      }
+      run(call);
+    });
+  }
+
+  // Once after each change of the rules.
+  void load_rules(const CallPtr& call, std::int64_t version) {
+    on_worker(call, [this, call, version] {
+      auto access = context.deps.guard->access().load(version, pg::deadline_after(kRulesTime));
+      if (!access.has_value()) return fail(*call, access.error());
+      if (Status status = permit(context, *call, std::move(*access)); !status.has_value()) {
+        return refuse(*call, status.error());
+      }
+      finish(*call, routes()[call->route].answer(context, *call));
     });
   }
 
   void run(const CallPtr& call) {
     const Route& route = routes()[call->route];
     if (route.run_on == RunOn::kIoThread) return finish(*call, route.answer(context, *call));
-    const bool is_taken = context.deps.executor.try_run([this, call] {
-      guarded(call, [&] { finish(*call, routes()[call->route].answer(context, *call)); });
-    });
+    on_worker(call, [this, call] { finish(*call, routes()[call->route].answer(context, *call)); });
+  }
+
+  template <class Step>
+  void on_worker(const CallPtr& call, Step step) {
+    const bool is_taken = context.deps.executor.try_run(
+        [this, call, step = std::move(step)]() mutable { guarded(call, [&] { step(); }); });
     if (is_taken) return;
     refused.fetch_add(1, std::memory_order_relaxed);
     fail(*call, Error(Code::kUnavailable, "the server is busy"));
+  }
+
+  // A token that the rules made void is no token.
+  void refuse(Call& call, const Error& error) {
+    if (error.code() != Code::kUnauthenticated) return fail(call, error);
+    refuse_caller(call, {false, true, error.message()});
+  }
+
+  void refuse_caller(Call& call, const NotAuthenticated& reason) {
+    note_refusal(context, call, reason);
+    const Error error(Code::kUnauthenticated, std::string(reason.why));
+    send(call, not_authenticated(reason), &error);
   }
 
   // A method that no resource here knows is a 501; one that this resource does not serve, a 405
@@ -205,6 +274,7 @@ struct RestHandler::Impl {
 
   void send(Call& call, net::Response response, const Error* error) noexcept {
     if (!call.respond) return;  // thrown after the answer was given
+    call.trail.finish(error);
     RequestRecord record;
     record.route = call.route;
     record.method = call.request.method;

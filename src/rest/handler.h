@@ -16,6 +16,12 @@
 #include "rest/forwarded.h"
 #include "rest/observer.h"
 
+namespace duckicelake::catalog {
+class Guard;
+class StorageAccess;
+class RequestSigning;
+}  // namespace duckicelake::catalog
+
 namespace duckicelake::rest {
 
 // What clients are told about the object store; never keys.
@@ -52,6 +58,14 @@ struct HandlerDeps {
   // Why the process should get no traffic (starting, draining), or nullopt. Must not block;
   // PostgreSQL is asked by the handler itself.
   std::function<std::optional<std::string>()> not_ready;
+  // Who comes in, and the record of decisions; nullptr: everybody, and there is none.
+  catalog::Guard* guard = nullptr;
+  // Keys for tables' bytes, and signatures; nullptr: there are none to be had.
+  catalog::StorageAccess* storage = nullptr;
+  catalog::RequestSigning* signing = nullptr;
+  // Proves on the store that keys open what they must and nothing else: JSON. May be empty. Runs on
+  // a worker.
+  std::function<Result<std::string>()> prove_storage = {};
 };
 
 // All routes of the server: see routes.cc for the table of them. Thread-safe.

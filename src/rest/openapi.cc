@@ -22,6 +22,9 @@ constexpr PathParameter kPathParameters[] = {
     {"table", "The name of the table."},
     {"view", "The name of the view."},
     {"function", "The name of the function."},
+    {"role", "The name of the role."},
+    {"principal", "The principal."},
+    {"client", "The id of the client."},
 };
 
 std::string_view verb(net::Method method) {
@@ -42,7 +45,11 @@ bool is_write(const Route& route) {
 }
 
 // Upkeep: may be repeated as it is, and its body is optional.
-bool is_upkeep(const Route& route) { return route.tag == "Maintenance"; }
+bool is_upkeep(const Route& route) {
+  return route.tag == "Maintenance" || route.operation_id == "rotateClient";
+}
+
+bool is_form(const Route& route) { return route.operation_id == "getToken"; }
 
 void write_path_parameters(json::Writer& json, std::string_view path) {
   for (const PathParameter& parameter : kPathParameters) {
@@ -82,7 +89,7 @@ void write_header_parameters(json::Writer& json, const Route& route) {
     write("If-None-Match", R"({"type":"string"})");
     write("X-Iceberg-Access-Delegation", R"({"type":"string"})");
   }
-  if (is_write(route) && !is_upkeep(route))
+  if (is_write(route) && !is_upkeep(route) && !is_form(route))
     write("Idempotency-Key", R"({"type":"string","format":"uuid"})");
 }
 
@@ -93,7 +100,7 @@ void write_request_body(json::Writer& json, const Route& route) {
   json.member("required", !is_upkeep(route));
   json.key("content");
   json.begin_object();
-  json.key("application/json");
+  json.key(is_form(route) ? "application/x-www-form-urlencoded" : "application/json");
   json.begin_object();
   json.member_raw("schema", fmt::format(R"({{"$ref":"#/components/schemas/{}"}})", route.request));
   json.end_object();
@@ -137,7 +144,18 @@ void write_errors(json::Writer& json, const Route& route) {
     return;
   }
   if (!route.path.starts_with("/v1/")) return;
+  if (is_form(route)) {
+    for (const std::string_view status : {"400", "401", "429", "503", "default"}) {
+      refer(status, "OAuthError");
+    }
+    return;
+  }
   refer("400", "BadRequest");
+  if (route.gate != RouteGate::kOpen) {
+    refer("401", "NotAuthenticated");
+    refer("403", "Forbidden");
+    refer("419", "NotAuthenticated");
+  }
   refer("404", "NotFound");
   if (route.operation_id == "loadTable") refer("406", "NotSupported");
   if (is_write(route)) refer("409", "Conflict");
@@ -156,6 +174,7 @@ void write_operation(json::Writer& json, const Route& route) {
   json.begin_array();
   json.value(route.tag);
   json.end_array();
+  if (route.gate == RouteGate::kOpen) json.member_raw("security", "[]");
   json.key("parameters");
   json.begin_array();
   write_path_parameters(json, route.path);
@@ -194,6 +213,9 @@ void write_error_responses(json::Writer& json) {
   };
   constexpr Named kNamed[] = {
       {"BadRequest", "The request is malformed or contradicts itself"},
+      {"NotAuthenticated",
+       "There is no bearer token, or it is none that counts (401), or it has expired (419)"},
+      {"Forbidden", "The token does not allow it"},
       {"NotFound", "The warehouse, namespace, table, view, function or route does not exist"},
       {"Conflict",
        "The name is taken, the namespace is not empty, or another commit came first: read the "
@@ -218,6 +240,9 @@ void write_error_responses(json::Writer& json) {
                                R"({"$ref":"#/components/schemas/IcebergErrorResponse"}}})");
     json.end_object();
   }
+  json.member_raw("OAuthError",
+                  R"({"description":"No token","content":{"application/json":{"schema":)"
+                  R"({"$ref":"#/components/schemas/OAuthError"}}}})");
   json.end_object();
 }
 
@@ -247,13 +272,20 @@ std::string openapi_json(std::string_view server_version, std::string_view serve
   json.member("url", server_url);
   json.end_object();
   json.end_array();
+  // Where authentication is off, no route asks for a token.
+  json.member_raw("security", R"([{"Bearer":[]},{"OAuth2":[]},{}])");
   json.key("paths");
   write_paths(json);
   json.key("components");
   json.begin_object();
   json.key("responses");
   write_error_responses(json);
-  json.member_raw("schemas", openapi_schemas());
+  std::string schemas(openapi_schemas());
+  schemas.resize(schemas.rfind('}'));
+  json.member_raw("schemas", schemas.append(",").append(openapi_access_schemas()).append("}"));
+  json.member_raw("securitySchemes", R"({"Bearer":{"type":"http","scheme":"bearer"},)"
+                                     R"("OAuth2":{"type":"oauth2","flows":{"clientCredentials":)"
+                                     R"({"tokenUrl":"/v1/oauth/tokens","scopes":{}}}}})");
   json.end_object();
   json.end_object();
   return out;

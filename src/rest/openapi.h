@@ -12,5 +12,7 @@ std::string openapi_json(std::string_view server_version, std::string_view serve
 
 // The members of #/components/schemas, as a JSON object.
 std::string_view openapi_schemas();
+// More of them, of the routes about access: members without the braces around.
+std::string_view openapi_access_schemas();
 
 }  // namespace duckicelake::rest

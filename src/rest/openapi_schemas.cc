@@ -77,7 +77,27 @@ std::string_view openapi_schemas() {
 "LoadTableResult":{"type":"object","required":["metadata"],"properties":{
  "metadata-location":{"type":"string"},
  "metadata":{"$ref":"#/components/schemas/TableMetadata"},
+ "config":{"$ref":"#/components/schemas/StringMap"},
+ "storage-credentials":{"type":"array","items":{"$ref":"#/components/schemas/StorageCredential"}}}},
+"StorageCredential":{"type":"object","required":["prefix","config"],"properties":{
+ "prefix":{"type":"string","description":"Of the objects that the keys are for; the longest one counts"},
  "config":{"$ref":"#/components/schemas/StringMap"}}},
+"LoadCredentialsResponse":{"type":"object","required":["storage-credentials"],"properties":{
+ "storage-credentials":{"type":"array","items":{"$ref":"#/components/schemas/StorageCredential"}}}},
+"StorageCheckResult":{"type":"object","required":["way","ok","checks"],"properties":{
+ "way":{"type":"string"},"ok":{"type":"boolean"},"checks":{"type":"array","items":{
+ "type":"object","required":["tried","expected","found","ok"],"properties":{
+ "tried":{"type":"string"},"expected":{"type":"integer"},"found":{"type":"integer"},"ok":{"type":"boolean"}}}}}},
+"RemoteSignRequest":{"type":"object","required":["region","uri","method","headers"],"properties":{
+ "region":{"type":"string"},"uri":{"type":"string"},
+ "method":{"type":"string","enum":["PUT","GET","HEAD","POST","DELETE","PATCH","OPTIONS"]},
+ "headers":{"$ref":"#/components/schemas/MultiValuedMap"},
+ "properties":{"anyOf":[{"$ref":"#/components/schemas/StringMap"},{"type":"null"}]},
+ "body":{"type":["string","null"],"description":"Of DeleteObjects only"},
+ "provider":{"type":["string","null"],"enum":["s3",null]}}},
+"MultiValuedMap":{"type":"object","additionalProperties":{"type":"array","items":{"type":"string"}}},
+"RemoteSignResult":{"type":"object","required":["uri","headers"],"properties":{
+ "uri":{"type":"string"},"headers":{"$ref":"#/components/schemas/MultiValuedMap"}}},
 "CreateTableRequest":{"type":"object","required":["name","schema"],"properties":{
  "name":{"type":"string"},"location":{"type":["string","null"]},
  "schema":{"$ref":"#/components/schemas/Schema"},

@@ -10,6 +10,7 @@
 #include "json/writer.h"
 #include "rest/answers.h"
 #include "rest/call.h"
+#include "rest/credentials.h"
 
 namespace duckicelake::rest {
 namespace {
@@ -143,6 +144,13 @@ std::optional<std::string> cut_page(std::vector<catalog::Levels>& namespaces,
 
 catalog::TableRef reference(const Call& call) { return {call.levels, call.name}; }
 
+// The answer to a load with what the grant gives; 304 when the client has exactly that.
+net::Response answer_with(const Context& context, const Call& call,
+                          const catalog::StorageGrant& grant) {
+  return context.table_answers.respond_with(
+      call.request, *call.found, caller_storage(context, call, call.load.table, grant));
+}
+
 }  // namespace
 
 Answered list_namespaces(const Context& context, Call& call) {
@@ -200,7 +208,7 @@ Answered list_views(const Context& context, Call& call) {
 }
 
 Status prepare_load_table(const Context&, Call& call) {
-  call.load.table = {std::move(call.levels), std::move(call.name)};
+  call.load.table = {call.levels, call.name};  // the gate is asked by the names as well
   DIL_TRY(std::optional<std::string_view> snapshots, call.parameter("snapshots"));
   if (snapshots && *snapshots != "all" && *snapshots != "refs") {
     return invalid_argument("snapshots must be all or refs");
@@ -223,6 +231,14 @@ std::optional<Answered> load_cached_table(const Context& context, Call& call,
   if (!head.has_value()) return Answered(head.error());
   call.found = context.deps.catalog.cached_table(call.caller, call.load, *head);
   if (!call.found) return std::nullopt;
+  if (const auto asked = delegation(context, call); asked.wants_any()) {
+    auto grant = context.deps.storage->cached_grant(call.caller, storage_target(call), asked);
+    if (!grant) return std::nullopt;
+    if (!grant->has_value()) return Answered(std::move(*grant).error());
+    if ((*grant)->kind != catalog::StorageGrant::Kind::kNone) {
+      return Answered(answer_with(context, call, **grant));
+    }
+  }
   std::optional<net::Response> response = context.table_answers.respond(call.request, *call.found);
   if (!response) return std::nullopt;
   return Answered(std::move(*response));
@@ -231,6 +247,11 @@ std::optional<Answered> load_cached_table(const Context& context, Call& call,
 Answered load_table(const Context& context, Call& call) {
   if (!call.found) {
     DIL_TRY(call.found, context.deps.catalog.load_table(call.caller, call.load));
+  }
+  if (const auto asked = delegation(context, call); asked.wants_any()) {
+    DIL_TRY(const catalog::StorageGrant grant,
+            context.deps.storage->grant(call.caller, storage_target(call), asked));
+    if (grant.kind != catalog::StorageGrant::Kind::kNone) return answer_with(context, call, grant);
   }
   if (auto response = context.table_answers.respond(call.request, *call.found)) {
     return std::move(*response);

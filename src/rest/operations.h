@@ -31,6 +31,33 @@ Answered list_views(const Context& context, Call& call);
 Answered load_view(const Context& context, Call& call);
 Answered check_view(const Context& context, Call& call);
 
+Answered create_role(const Context& context, Call& call);
+Answered list_roles(const Context& context, Call& call);
+Answered delete_role(const Context& context, Call& call);
+Answered grant_role(const Context& context, Call& call);
+Answered revoke_role(const Context& context, Call& call);
+Answered list_role_grants(const Context& context, Call& call);
+Answered grant_object(const Context& context, Call& call);
+Answered revoke_object(const Context& context, Call& call);
+Answered list_object_grants(const Context& context, Call& call);
+Answered set_static_key(const Context& context, Call& call);
+Answered list_static_keys(const Context& context, Call& call);
+Answered delete_static_key(const Context& context, Call& call);
+Answered list_audit(const Context& context, Call& call);
+Answered create_client(const Context& context, Call& call);
+Answered list_clients(const Context& context, Call& call);
+Answered load_client(const Context& context, Call& call);
+Answered update_client(const Context& context, Call& call);
+Answered delete_client(const Context& context, Call& call);
+Answered rotate_client(const Context& context, Call& call);
+Answered issue_token(const Context& context, Call& call);
+
+Answered load_credentials(const Context& context, Call& call);
+std::optional<Answered> sign_cached(const Context& context, Call& call, const HeadResult& head);
+Answered sign_for_table(const Context& context, Call& call);
+Answered sign_anywhere(const Context& context, Call& call);
+Answered check_storage(const Context& context, Call& call);
+
 Answered create_namespace(const Context& context, Call& call);
 Answered drop_namespace(const Context& context, Call& call);
 Answered update_namespace(const Context& context, Call& call);

@@ -27,7 +27,8 @@ SegmentKind kind_of(std::string_view segment) {
   if (!segment.starts_with('{')) return SegmentKind::kLiteral;
   if (segment == "{prefix}") return SegmentKind::kPrefix;
   if (segment == "{namespace}") return SegmentKind::kNamespace;
-  DIL_ASSERT(segment == "{table}" || segment == "{view}" || segment == "{function}");
+  DIL_ASSERT(segment == "{table}" || segment == "{view}" || segment == "{function}" ||
+             segment == "{role}" || segment == "{principal}" || segment == "{client}");
   return SegmentKind::kName;
 }
 

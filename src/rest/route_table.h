@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "catalog/authorize.h"
 #include "catalog/head_probe.h"
 #include "net/http.h"
 #include "rest/path.h"
@@ -29,11 +30,22 @@ enum class InConfig : bool { kNo, kYes };
 // Where `answer` runs.
 enum class RunOn : bool { kIoThread, kWorker };
 
+// How the gate is asked before an operation runs. A route that says nothing is closed.
+enum class RouteGate : std::uint8_t {
+  kClosed,
+  kOpen,  // without a token
+  kPath,  // about `action` on the names of the path
+  kBody,  // the operation asks, for the names are in its body
+};
+
 // One operation: everything that routing, /v1/config, /openapi.json and the metrics know about it.
 struct Route {
   net::Method method = net::Method::kGet;
   std::string_view path;  // parameters in braces, as the specification spells them
   std::string_view operation_id;
+  RouteGate gate = RouteGate::kClosed;
+  catalog::Action action = catalog::Action::kChangeAccess;  // of kPath
+  bool takes_principal = false;  // a broker may name somebody else in the query
   std::string_view summary;
   std::string_view tag;
   std::span<const QueryParameter> query = {};

@@ -7,6 +7,7 @@
 #include "json/writer.h"
 #include "net/gzip.h"
 #include "rest/handler.h"
+#include "rest/storage_answer.h"
 #include "sign/hash.h"
 
 namespace duckicelake::rest {
@@ -17,9 +18,10 @@ constexpr std::size_t kSignatureBytes = 6;
 
 // Clients may keep the answer but must ask each time; what is composed for one caller is not for
 // another.
-void add_cache_headers(net::Response& response, std::string etag) {
+void add_cache_headers(net::Response& response, std::string etag,
+                       std::string cache_control = "private, no-cache") {
   response.add_header("etag", std::move(etag));
-  response.add_header("cache-control", "private, no-cache");
+  response.add_header("cache-control", std::move(cache_control));
   response.add_header("vary", "Accept-Encoding, Authorization, X-Iceberg-Access-Delegation");
 }
 
@@ -109,6 +111,40 @@ net::Response TableAnswers::plain(const catalog::TableAnswer& answer, std::strin
 
 net::Response TableAnswers::respond_fresh(const catalog::TableAnswer& answer) const {
   return plain(answer, tag(answer));
+}
+
+net::Response TableAnswers::respond_fresh_with(const catalog::TableAnswer& answer,
+                                               const StorageAnswer& storage) const {
+  net::Response response;
+  response.headers.reserve(4);
+  response.add_header("content-type", "application/json");
+  add_cache_headers(response, quoted(tag(answer) + "-" + storage.mark),
+                    storage.has_keys ? "private, no-store" : "private, no-cache");
+  std::string suffix = ",\"config\":" + storage.config;
+  if (!storage.credentials.empty()) suffix += ",\"storage-credentials\":" + storage.credentials;
+  suffix.push_back('}');
+  response.body.reserve(3);
+  response.body.emplace_back(body_prefix(answer));
+  response.body.emplace_back(answer.metadata);
+  response.body.emplace_back(std::move(suffix));
+  return response;
+}
+
+net::Response TableAnswers::respond_with(const net::Request& request,
+                                         const catalog::TableAnswer& answer,
+                                         const StorageAnswer& storage) const {
+  const std::string name = tag(answer) + "-" + storage.mark;
+  for (const auto& [header, value] : request.headers) {
+    if (header != "if-none-match" || value.find_first_not_of(" \t,") == std::string::npos) continue;
+    // "*" is not about these keys.
+    if (value == "*" || !none_match_names(value, name)) continue;
+    net::Response response;
+    response.status = 304;
+    add_cache_headers(response, quoted(name),
+                      storage.has_keys ? "private, no-store" : "private, no-cache");
+    return response;
+  }
+  return respond_fresh_with(answer, storage);
 }
 
 std::optional<net::Response> TableAnswers::respond(const net::Request& request,

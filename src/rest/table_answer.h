@@ -17,6 +17,7 @@
 
 namespace duckicelake::rest {
 
+struct StorageAnswer;
 struct StorageSettings;
 
 // The `config` member of a LoadTableResult: a JSON object of strings, without any key.
@@ -51,6 +52,14 @@ class TableAnswers {
 
   // The answer to a request that made or changed the table: 200, plain.
   net::Response respond_fresh(const catalog::TableAnswer& answer) const;
+
+  // The same with what one caller was given to reach the table's bytes: its ETag is of these very
+  // keys, so that 304 means that they are the current ones (cases ). Never compressed and
+  // never kept. If-None-Match counts for loads only.
+  net::Response respond_with(const net::Request& request, const catalog::TableAnswer& answer,
+                             const StorageAnswer& storage) const;
+  net::Response respond_fresh_with(const catalog::TableAnswer& answer,
+                                   const StorageAnswer& storage) const;
   const std::string& config_json() const { return settings_.config_json; }
 
   struct Counters {

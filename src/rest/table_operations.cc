@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operations that create, change or register tables.
 #include "rest/answers.h"
+#include "rest/auth_gate.h"
 #include "rest/call.h"
+#include "rest/credentials.h"
 #include "rest/operations.h"
 #include "rest/table_requests.h"
 #include "rest/write_context.h"
@@ -21,25 +23,47 @@ net::Response metadata_answer(const catalog::TableAnswer& answer) {
   return json_answer(std::move(body));
 }
 
+// A table that was made, with the keys to it that the caller asks for. It stands whether there are
+// keys or not, so a failure to have them is none of the creation's: clients load the table again.
+net::Response answer_fresh(const Context& context, const Call& call, const catalog::TableRef& name,
+                           const catalog::TableAnswer& table) {
+  if (const auto asked = delegation(context, call); asked.wants_any()) {
+    const auto grant = context.deps.storage->grant(
+        call.caller, {name, table.table_id, table.metadata_location}, asked);
+    if (grant && grant->kind != catalog::StorageGrant::Kind::kNone) {
+      return context.table_answers.respond_fresh_with(table,
+                                                      caller_storage(context, call, name, *grant));
+    }
+  }
+  return context.table_answers.respond_fresh(table);
+}
+
 }  // namespace
 
 Answered create_table(const Context& context, Call& call) {
   DIL_TRY(const catalog::WriteContext write, write_context(call));
   DIL_TRY(CreateTableBody body, read_create_table(call.request.body, call.levels));
   if (!body.is_staged) {
+    const catalog::TableRef name = body.request.table;
     DIL_TRY(const auto table, context.deps.catalog.create_table(write, std::move(body.request)));
-    return context.table_answers.respond_fresh(*table);
+    return answer_fresh(context, call, name, *table);
   }
+  const catalog::TableRef name = body.request.table;
   // Nothing is made yet, so nothing has a location either.
   DIL_TRY(const std::string metadata,
           context.deps.catalog.stage_table(write, std::move(body.request)));
+  DIL_TRY(const StorageAnswer storage, staged_storage(context, call, name, metadata));
   std::string text;
   json::Writer json(text);
   json.begin_object();
   json.member_raw("metadata", metadata);
-  json.member_raw("config", context.table_answers.config_json());
+  json.member_raw("config", storage.config);
+  if (!storage.credentials.empty()) json.member_raw("storage-credentials", storage.credentials);
   json.end_object();
-  return json_answer(std::move(text));
+  if (!storage.has_keys) return json_answer(std::move(text));
+  net::Response response = net::make_json_response(200, std::move(text));
+  response.add_header("cache-control", "private, no-store");
+  return response;
 }
 
 Answered commit_table(const Context& context, Call& call) {
@@ -53,6 +77,9 @@ Answered commit_table(const Context& context, Call& call) {
 Answered commit_transaction(const Context& context, Call& call) {
   DIL_TRY(const catalog::WriteContext write, write_context(call));
   DIL_TRY(std::vector<catalog::TableCommit> commits, read_commit_transaction(call.request.body));
+  for (const catalog::TableCommit& commit : commits) {
+    DIL_CHECK_OK(permit_names(context, call, catalog::Action::kCommitTable, commit.table));
+  }
   DIL_CHECK_OK(context.deps.catalog.commit_transaction(write, std::move(commits)));
   return no_content();
 }
@@ -61,8 +88,9 @@ Answered register_table(const Context& context, Call& call) {
   DIL_TRY(const catalog::WriteContext write, write_context(call));
   DIL_TRY(catalog::RegisterTableRequest request,
           read_register_table(call.request.body, call.levels));
+  const catalog::TableRef name = request.table;
   DIL_TRY(const auto table, context.deps.catalog.register_table(write, std::move(request)));
-  return context.table_answers.respond_fresh(*table);
+  return answer_fresh(context, call, name, *table);
 }
 
 }  // namespace duckicelake::rest

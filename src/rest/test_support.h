@@ -56,6 +56,14 @@ class FakeCatalog final : public CatalogApi {
     if (tables.contains({table.levels, table.name})) return {};
     return Error(Code::kNoSuchTable, "Table does not exist");
   }
+  std::optional<TableId> known_table(const catalog::TableRef&,
+                                     const catalog::HeadProbe::Fresh&) override {
+    return std::nullopt;
+  }
+  Result<TableId> find_table(const catalog::TableRef& table) override {
+    if (tables.contains({table.levels, table.name})) return TableId(1);
+    return Error(Code::kNoSuchTable, "Table does not exist");
+  }
   Result<std::vector<catalog::Levels>> list_namespaces(
       const catalog::Caller&, const std::optional<catalog::Levels>& parent) override {
     last_parent = parent;

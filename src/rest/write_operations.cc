@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "rest/answers.h"
+#include "rest/auth_gate.h"
 #include "rest/call.h"
 #include "rest/operations.h"
 #include "rest/requests.h"
@@ -88,6 +89,8 @@ Answered drop_table(const Context& context, Call& call) {
 Answered rename_table(const Context& context, Call& call) {
   DIL_TRY(const catalog::WriteContext write, write_context(call));
   DIL_TRY(const RenameRequest request, read_rename(call.request.body));
+  DIL_CHECK_OK(permit_names(context, call, catalog::Action::kRenameTable, request.source));
+  DIL_CHECK_OK(permit_names(context, call, catalog::Action::kRenameTable, request.destination));
   DIL_CHECK_OK(context.deps.catalog.rename_table(write, request.source, request.destination));
   return no_content();
 }
@@ -159,6 +162,8 @@ Answered drop_view(const Context& context, Call& call) {
 Answered rename_view(const Context& context, Call& call) {
   DIL_TRY(const catalog::WriteContext write, write_context(call));
   DIL_TRY(const RenameRequest request, read_rename(call.request.body));
+  DIL_CHECK_OK(permit_names(context, call, catalog::Action::kRenameView, request.source));
+  DIL_CHECK_OK(permit_names(context, call, catalog::Action::kRenameView, request.destination));
   DIL_CHECK_OK(context.deps.catalog.rename_view(write, request.source, request.destination));
   return no_content();
 }

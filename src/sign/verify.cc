@@ -66,21 +66,6 @@ std::optional<int> digits(std::string_view text) {
   return out;
 }
 
-// "20130524T000000Z"
-Result<Time> parse_amz_date(std::string_view text) {
-  if (text.size() != 16 || text[8] != 'T' || text[15] != 'Z') return malformed("no such time");
-  const auto year = digits(text.substr(0, 4)), month = digits(text.substr(4, 2)),
-             day = digits(text.substr(6, 2)), hour = digits(text.substr(9, 2)),
-             minute = digits(text.substr(11, 2)), second = digits(text.substr(13, 2));
-  if (!year || !month || !day || !hour || !minute || !second) return malformed("no such time");
-  const std::chrono::year_month_day date(std::chrono::year(*year),
-                                         std::chrono::month(static_cast<unsigned>(*month)),
-                                         std::chrono::day(static_cast<unsigned>(*day)));
-  if (!date.ok() || *hour > 23 || *minute > 59 || *second > 60) return malformed("no such time");
-  return std::chrono::sys_days(date) + std::chrono::hours(*hour) + std::chrono::minutes(*minute) +
-         std::chrono::seconds(*second);
-}
-
 // "<access key>/20130524/us-east-1/s3/aws4_request"; an access key may hold '/', the rest not.
 Status read_credential(std::string_view text, Presented& out) {
   std::string_view parts[4];  // from the end
@@ -218,6 +203,20 @@ bool is_signed(const Presented& presented, std::string_view name) {
 }
 
 }  // namespace
+
+Result<Time> parse_amz_date(std::string_view text) {
+  if (text.size() != 16 || text[8] != 'T' || text[15] != 'Z') return malformed("no such time");
+  const auto year = digits(text.substr(0, 4)), month = digits(text.substr(4, 2)),
+             day = digits(text.substr(6, 2)), hour = digits(text.substr(9, 2)),
+             minute = digits(text.substr(11, 2)), second = digits(text.substr(13, 2));
+  if (!year || !month || !day || !hour || !minute || !second) return malformed("no such time");
+  const std::chrono::year_month_day date(std::chrono::year(*year),
+                                         std::chrono::month(static_cast<unsigned>(*month)),
+                                         std::chrono::day(static_cast<unsigned>(*day)));
+  if (!date.ok() || *hour > 23 || *minute > 59 || *second > 60) return malformed("no such time");
+  return std::chrono::sys_days(date) + std::chrono::hours(*hour) + std::chrono::minutes(*minute) +
+         std::chrono::seconds(*second);
+}
 
 Result<Presented> parse_presented(const ReceivedRequest& request) {
   Presented out;

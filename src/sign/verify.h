@@ -49,6 +49,9 @@ struct Presented {
   std::vector<Parameter> query;  // decoded, without X-Amz-Signature
 };
 
+// "20130524T000000Z"; kInvalidArgument for what is no time.
+Result<Time> parse_amz_date(std::string_view text);
+
 // Takes the claims from the Authorization header, or from the query of a presigned URL; both at
 // once are refused, as are algorithms other than AWS4-HMAC-SHA256, services other than s3, a host
 // or an x-amz- header that is not signed, and a date in the scope that is not the request's.

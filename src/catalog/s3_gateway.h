@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "catalog/sign_request.h"
+#include "sign/verify.h"
+
+namespace duckicelake::catalog {
+
+// Decides about requests to the S3 gateway: who sent them, what they would do, whether that may be
+// done now. Moves no bytes. Thread-safe; blocks (PostgreSQL).
+class S3Gateway {
+ public:
+  struct Config {
+    ObjectPlace place;  // of the store behind it
+    // As whom the keys act under the rules of now, or why they do not any more.
+    std::function<Result<Caller>(const GatewayClaims&)> caller_of;
+    std::function<Clock::time_point()> now = Clock::now;
+  };
+  // All references must outlive it. Pre-condition: access.gateway().
+  S3Gateway(Config config, StorageAccess& access, const Backends& backends, HeadProbe& probe)
+      : config_(std::move(config)),
+        access_(access),
+        backends_(backends),
+        probe_(probe),
+        guard_(access, backends) {}
+
+  // A request that may be passed on.
+  struct Passed {
+    sign::S3Operation operation;
+    sign::Presented presented;
+    Secret secret_key;      // of the client: its chunks are signed with it
+    sign::Request request;  // for the store, unsigned; the payload hash is the body's as it will be
+                            // sent: see `decodes_chunks`
+    std::string url;
+    bool decodes_chunks = false;  // the body is aws-chunked and goes on without that
+  };
+  // kUnauthenticated, kPermissionDenied, kInvalidArgument with what S3 clients may read;
+  // kUnavailable.
+  Result<Passed> admit(const sign::ReceivedRequest& request, const std::string& request_id);
+
+  struct Counters {
+    std::uint64_t passed = 0;
+    std::uint64_t denied = 0;
+  };
+  Counters counters() const { return {passed_, denied_}; }
+
+ private:
+  struct Known;
+  Result<Passed> decide(const sign::ReceivedRequest& request, const std::string& request_id);
+  Status check(const GatewayClaims& claims, const Caller& caller,
+               const sign::S3Operation& operation);
+  Status check_staged(const GatewayClaims& claims, const Caller& caller,
+                      const sign::S3Operation& operation);
+
+  const Config config_;
+  StorageAccess& access_;
+  const Backends& backends_;
+  HeadProbe& probe_;
+  ObjectGuard guard_;
+  std::atomic<std::uint64_t> passed_{0}, denied_{0};
+
+  struct Name {
+    TableRef table;
+    SnapshotId name_change;
+  };
+  Result<TableRef> name_of(TableId table);
+  std::mutex names_mutex_;  // guards names_
+  std::unordered_map<TableId, Name> names_;
+};
+
+}  // namespace duckicelake::catalog

@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "catalog/vend.h"
+
+#include <algorithm>
+
+#include "base/bytes.h"
+#include "sign/hash.h"
+
+namespace duckicelake::catalog {
+namespace {
+
+// How long an endpoint without STS is not asked again.
+constexpr std::chrono::seconds kStsAbsence{60};
+// Refusals make nobody look at a table's folders more often than this.
+constexpr std::chrono::seconds kScopeRest{1};
+constexpr std::size_t kMaxSessionName = 64;
+constexpr std::size_t kMarkBytes = 9;
+
+std::size_t index_of(StorageRight right) { return right == StorageRight::kWrite ? 1 : 0; }
+
+// "[\w+=,.@-]{2,64}": for the store's log; nothing is decided by it.
+std::string session_name(const Caller& caller, const TableRef& table) {
+  std::string out = "ice-" + caller.principal.id + "-" + display_name(table);
+  if (out.size() > kMaxSessionName) out.resize(kMaxSessionName);
+  for (char& c : out) {
+    const bool is_fit = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                        (c >= '0' && c <= '9') ||
+                        std::string_view("_+=,.@-").find(c) != std::string_view::npos;
+    if (!is_fit) c = '-';
+  }
+  return out;
+}
+
+// "arn:aws-cn:iam::1:role/x" -> "aws-cn".
+std::string partition_of(std::string_view arn) {
+  if (!arn.starts_with("arn:")) return "aws";
+  arn.remove_prefix(4);
+  std::string out(arn.substr(0, arn.find(':')));
+  return out.empty() ? "aws" : out;
+}
+
+std::string mark_of(std::string_view what) {
+  return to_hex(sign::sha256(what).substr(0, kMarkBytes));
+}
+
+}  // namespace
+
+StorageAccess::StorageAccess(Config config, const Backends& backends, const HeadProbe& probe)
+    : config_(std::move(config)),
+      backends_(backends),
+      probe_(probe),
+      keys_(config_.max_cached_keys) {}
+
+bool StorageAccess::has_sts() const {
+  if (!config_.assume_role) return false;
+  const auto now = std::chrono::floor<std::chrono::seconds>(config_.now());
+  return now.time_since_epoch().count() >= sts_absent_until_.load(std::memory_order_relaxed);
+}
+
+void StorageAccess::note(std::string_view what, const Error* why) const {
+  if (config_.on_event) config_.on_event(what, why);
+}
+
+Result<StorageRight> StorageAccess::right_of(const Caller& caller, const TableRef& table,
+                                             std::optional<TableId> id) const {
+  ObjectRef object;
+  object.catalog_id = backends_.lake.catalog_id;
+  object.table = id;
+  object.name = display_name(table);
+  object.levels = table.levels;
+  const bool may_write = backends_.would_allow(caller, Action::kWriteTableData, object);
+  const Action action = may_write ? Action::kWriteTableData : Action::kReadTableData;
+  Status allowed = check_authorized(backends_.auth_mode, caller, action, object);
+  if (!allowed) {
+    ++denied_;
+    return std::move(allowed).error();
+  }
+  return may_write ? StorageRight::kWrite : StorageRight::kRead;
+}
+
+StorageAccess::Policy StorageAccess::make_policy(const StorageScope& scope, StorageRight right,
+                                                 bool prefers_wider) const {
+  Policy out;
+  sign::PolicyOptions options;
+  options.wildcards = config_.wildcards;
+  options.partition = partition_of(config_.role_arn);
+  options.prefers_wider = prefers_wider;
+  Result<sign::SessionScope> wanted = session_scope(scope, right);
+  if (!wanted) {
+    out.fit = std::move(wanted).error();
+    return out;
+  }
+  Result<sign::SessionPolicy> policy = sign::session_policy(*wanted, options);
+  if (!policy) {
+    out.fit = std::move(policy).error();
+    return out;
+  }
+  out.text = std::move(policy->text);
+  out.digest = to_hex(sign::sha256(out.text));
+  out.is_widened = policy->is_widened;
+  return out;
+}
+
+StorageAccess::EntryPtr StorageAccess::make_entry(std::shared_ptr<const StorageScope> scope,
+                                                  std::string version,
+                                                  SnapshotId name_change) const {
+  auto out = std::make_shared<ScopeEntry>();
+  out->scope = std::move(scope);
+  out->version = std::move(version);
+  out->name_change = name_change;
+  out->loaded = config_.now();
+  if (config_.assume_role) {
+    for (const StorageRight right : {StorageRight::kRead, StorageRight::kWrite}) {
+      out->policies[index_of(right)] = make_policy(*out->scope, right, false);
+    }
+  }
+  return out;
+}
+
+StorageAccess::EntryPtr StorageAccess::cached_entry(TableId table, const std::string* version) {
+  const Clock::time_point now = config_.now();
+  const SnapshotId name_change = probe_.last_name_change();
+  std::lock_guard lock(scopes_mutex_);
+  const auto found = scopes_.find(table);
+  if (found == scopes_.end()) return nullptr;
+  const ScopeEntry& entry = *found->second;
+  const bool is_good = entry.name_change >= name_change && now >= entry.loaded &&
+                       now < entry.loaded + config_.scope_life &&
+                       (version == nullptr || entry.version == *version);
+  return is_good ? found->second : nullptr;
+}
+
+Result<StorageAccess::EntryPtr> StorageAccess::entry_of(TableId table, const std::string* version) {
+  if (EntryPtr known = cached_entry(table, version)) return known;
+  // Read before the rows: what changes in between is seen as a later change.
+  const SnapshotId name_change = probe_.last_name_change();
+  ++scope_loads_;
+  DIL_TRY(std::shared_ptr<const StorageScope> scope,
+          load_storage_scope(backends_.pool, backends_.deadline(), backends_.objects,
+                             backends_.lake, table, config_.limits));
+  EntryPtr entry =
+      make_entry(std::move(scope), version != nullptr ? *version : std::string(), name_change);
+  std::lock_guard lock(scopes_mutex_);
+  // It fills again with a few queries for each table that is asked for.
+  if (scopes_.size() >= config_.max_cached_scopes) scopes_.clear();
+  scopes_[table] = entry;
+  return entry;
+}
+
+Result<std::shared_ptr<const StorageScope>> StorageAccess::scope_of(TableId table) {
+  DIL_TRY(const EntryPtr entry, entry_of(table, nullptr));
+  return entry->scope;
+}
+
+Result<std::shared_ptr<const StorageScope>> StorageAccess::fresh_scope_of(TableId table) {
+  {
+    std::lock_guard lock(scopes_mutex_);
+    const auto found = scopes_.find(table);
+    if (found != scopes_.end() && found->second->loaded + kScopeRest < config_.now()) {
+      scopes_.erase(found);
+    }
+  }
+  return scope_of(table);
+}
+
+std::shared_ptr<const StorageScope> StorageAccess::cached_scope(TableId table) {
+  const EntryPtr entry = cached_entry(table, nullptr);
+  return entry ? entry->scope : nullptr;
+}
+
+std::string StorageAccess::purpose_of(const Caller& caller, const StorageScope& scope,
+                                      StorageRight right, const Policy& policy) const {
+  const Principal& principal = caller.principal;
+  // Lengths first: no two purposes are one text.
+  return fmt::format("{}:{}|{}:{}|{}|{}|{}", principal.id.size(), principal.id,
+                     principal.subject_id().size(), principal.subject_id(), scope.uuid,
+                     index_of(right), policy.digest);
+}
+
+VendedKeyCache::Made StorageAccess::make_keys(const Caller& caller, const TableRef& table,
+                                              const StorageScope& scope, StorageRight right,
+                                              const Policy& policy) {
+  objstore::AssumeRoleRequest request;
+  request.role_arn = config_.role_arn;
+  request.session_name = session_name(caller, table);
+  request.session_policy = policy.text;
+  request.duration = config_.duration;
+  const auto made = std::chrono::floor<std::chrono::seconds>(config_.now());
+  bool is_widened = policy.is_widened;
+  ++sts_calls_;
+  Result<objstore::AssumedRole> role = config_.assume_role(request);
+  if (!role && role.error().code() == Code::kPayloadTooLarge && !is_widened) {
+    // The service packs policies and measures that.
+    const Policy wider = make_policy(scope, right, true);
+    if (wider.fit && wider.text != policy.text) {
+      request.session_policy = wider.text;
+      is_widened = true;
+      ++sts_calls_;
+      role = config_.assume_role(request);
+    }
+  }
+  if (!role) {
+    if (role.error().code() == Code::kUnsupported) {
+      sts_absent_until_.store((made + kStsAbsence).time_since_epoch().count(),
+                              std::memory_order_relaxed);
+    } else {
+      ++sts_failures_;
+    }
+    note("no keys could be had", &role.error());
+    return std::move(role).error();
+  }
+  if (is_widened) {
+    ++sts_widened_;
+    note("keys name folders where their policy has no room for files", nullptr);
+  }
+  auto keys = std::make_shared<VendedKeys>();
+  keys->access_key = std::move(role->access_key);
+  keys->secret_key = std::move(role->secret_key);
+  keys->session_token = std::move(role->session_token);
+  keys->made = made;
+  keys->expiration = role->expiration;
+  keys->right = right;
+  keys->routes = scope.routes();
+  keys->mark = mark_of(keys->access_key + "|" + keys->session_token.reveal());
+  return std::shared_ptr<const VendedKeys>(std::move(keys));
+}
+
+std::optional<StorageGrant> StorageAccess::grant_without_keys(const Caller& caller,
+                                                              const TableRef& table,
+                                                              const ScopeEntry* entry, TableId id,
+                                                              StorageRight right,
+                                                              DelegationRequest asked) {
+  StorageGrant out;
+  out.right = right;
+  if (asked.wants_keys && config_.gateway) {
+    if (entry == nullptr) return std::nullopt;
+    const GatewayKeys& gateway = *config_.gateway;
+    const auto now = std::chrono::floor<std::chrono::seconds>(config_.now());
+    GatewayClaims claims;
+    claims.catalog_id = backends_.lake.catalog_id;
+    claims.table = id;
+    claims.uuid = entry->scope->uuid;
+    if (id.value < 0) {
+      claims.location = entry->scope->location;
+      claims.staged = table;
+    }
+    claims.right = right;
+    claims.expiration = gateway.expiration_at(now);
+    claims.principal = caller.principal;
+    GatewayKeys::Minted minted = gateway.mint(claims);
+    auto keys = std::make_shared<VendedKeys>();
+    keys->made = now;
+    keys->expiration = claims.expiration;
+    keys->right = right;
+    keys->routes = entry->scope->routes();
+    keys->mark = mark_of(minted.access_key);
+    keys->access_key = std::move(minted.access_key);
+    keys->secret_key = std::move(minted.secret_key);
+    // Clients that refresh keys ask for one.
+    keys->session_token = Secret(std::string(GatewayKeys::kSessionToken));
+    out.kind = StorageGrant::Kind::kGatewayKeys;
+    out.keys = std::move(keys);
+    ++granted_gateway_;
+    return out;
+  }
+  if (config_.signs_requests) {
+    out.kind = StorageGrant::Kind::kSigning;
+    ++granted_signing_;
+  }
+  return out;
+}
+
+Result<StorageGrant> StorageAccess::grant_from(const Caller& caller, const TableRef& table,
+                                               const ScopeEntry& entry, StorageRight right,
+                                               DelegationRequest asked) {
+  if (asked.wants_keys && has_sts()) {
+    StorageRight of_keys = right;
+    const Policy* policy = &entry.policies[index_of(right)];
+    // A writer whose folder is not its own gets the rest, unless there is a better way.
+    if (!policy->fit && right == StorageRight::kWrite && !config_.gateway && !asked.wants_signing) {
+      of_keys = StorageRight::kRead;
+      policy = &entry.policies[index_of(of_keys)];
+    }
+    if (policy->fit) {
+      auto keys = keys_.find_or_make(
+          purpose_of(caller, *entry.scope, of_keys, *policy), config_.now(),
+          [&] { return make_keys(caller, table, *entry.scope, of_keys, *policy); });
+      if (keys) {
+        ++granted_keys_;
+        return StorageGrant{StorageGrant::Kind::kKeys, of_keys, std::move(*keys)};
+      }
+      const Code code = keys.error().code();
+      if (code != Code::kUnsupported && code != Code::kPayloadTooLarge) {
+        return std::move(keys).error();
+      }
+    } else {
+      note("no keys are narrow enough", &policy->fit.error());
+    }
+    ++unfit_;
+  }
+  auto out = grant_without_keys(caller, table, &entry, entry.scope->table, right, asked);
+  return out ? std::move(*out) : StorageGrant{};
+}
+
+Result<StorageGrant> StorageAccess::grant(const Caller& caller, const StorageTarget& target,
+                                          DelegationRequest asked) {
+  if (!asked.wants_any()) return StorageGrant{};
+  if (auto ready = cached_grant(caller, target, asked)) return std::move(*ready);
+  DIL_TRY(const StorageRight right, right_of(caller, target.table, target.id));
+  DIL_TRY(const EntryPtr entry, entry_of(target.id, &target.version));
+  return grant_from(caller, target.table, *entry, right, asked);
+}
+
+std::optional<Result<StorageGrant>> StorageAccess::cached_grant(const Caller& caller,
+                                                                const StorageTarget& target,
+                                                                DelegationRequest asked) {
+  using Out = std::optional<Result<StorageGrant>>;
+  if (!asked.wants_any()) return Out(StorageGrant{});
+  const bool needs_scope = asked.wants_keys && (has_sts() || config_.gateway);
+  EntryPtr entry;
+  if (needs_scope) {
+    entry = cached_entry(target.id, &target.version);
+    if (!entry) return std::nullopt;
+  }
+  ObjectRef object;
+  object.catalog_id = backends_.lake.catalog_id;
+  object.table = target.id;
+  object.name = display_name(target.table);
+  object.levels = target.table.levels;
+  const bool may_write = backends_.would_allow(caller, Action::kWriteTableData, object);
+  const StorageRight right = may_write ? StorageRight::kWrite : StorageRight::kRead;
+  if (asked.wants_keys && has_sts()) {
+    const Policy& policy = entry->policies[index_of(right)];
+    // What is less usual is left to the worker.
+    if (!policy.fit) return std::nullopt;
+    auto keys = keys_.find(purpose_of(caller, *entry->scope, right, policy), config_.now());
+    if (!keys) return std::nullopt;
+    Result<StorageRight> allowed = right_of(caller, target.table, target.id);
+    if (!allowed) return Out(std::move(allowed).error());
+    if (*allowed != right) return std::nullopt;
+    ++granted_keys_;
+    return Out(StorageGrant{StorageGrant::Kind::kKeys, right, std::move(keys)});
+  }
+  Result<StorageRight> allowed = right_of(caller, target.table, target.id);
+  if (!allowed) return Out(std::move(allowed).error());
+  auto out = grant_without_keys(caller, target.table, entry.get(), target.id, *allowed, asked);
+  if (!out) return std::nullopt;
+  return Out(std::move(*out));
+}
+
+Result<StorageGrant> StorageAccess::grant_staged(const Caller& caller, const TableRef& table,
+                                                 const std::string& uuid,
+                                                 const std::string& location,
+                                                 DelegationRequest asked) {
+  if (!asked.wants_any()) return StorageGrant{};
+  // Signed one by one, each request is looked at when it comes.
+  DIL_TRY(const StorageRight right, right_of(caller, table, std::nullopt));
+  if (right != StorageRight::kWrite) {
+    ++denied_;
+    return Error(Code::kPermissionDenied,
+                 "not allowed to write data of \"" + display_name(table) + "\"");
+  }
+  Result<std::shared_ptr<const StorageScope>> scope = staged_storage_scope(
+      backends_.pool, backends_.deadline(), backends_.objects, backends_.lake, uuid, location);
+  if (!scope && scope.error().code() == Code::kUnsupported) {
+    ++unfit_;
+    note("no keys for a staged table", &scope.error());
+    return StorageGrant{};
+  }
+  if (!scope) return std::move(scope).error();
+  const EntryPtr entry = make_entry(std::move(*scope), {}, probe_.last_name_change());
+  return grant_from(caller, table, *entry, right, asked);
+}
+
+StorageCounters StorageAccess::counters() const {
+  StorageCounters out;
+  out.sts_calls = sts_calls_;
+  out.sts_failures = sts_failures_;
+  out.sts_widened = sts_widened_;
+  out.granted_keys = granted_keys_;
+  out.granted_gateway = granted_gateway_;
+  out.granted_signing = granted_signing_;
+  out.denied = denied_;
+  out.unfit = unfit_;
+  out.scope_loads = scope_loads_;
+  out.keys = keys_.counters();
+  return out;
+}
+
+}  // namespace duckicelake::catalog

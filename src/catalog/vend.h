@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "base/result.h"
+#include "catalog/backends.h"
+#include "catalog/head_probe.h"
+#include "catalog/name_lookup.h"
+#include "catalog/s3_gateway_keys.h"
+#include "catalog/vend_keys.h"
+#include "catalog/vend_scope.h"
+#include "objstore/sts.h"
+#include "sign/session_policy.h"
+
+namespace duckicelake::catalog {
+
+// What a client asks for (X-Iceberg-Access-Delegation).
+struct DelegationRequest {
+  bool wants_keys = false;
+  bool wants_signing = false;
+  bool wants_any() const { return wants_keys || wants_signing; }
+};
+
+// What it gets to reach a table's objects with.
+struct StorageGrant {
+  enum class Kind : std::uint8_t {
+    kNone,
+    kKeys,         // of the object store's STS
+    kGatewayKeys,  // for our own gateway
+    kSigning,      // requests are signed one by one
+  };
+  Kind kind = Kind::kNone;
+  StorageRight right = StorageRight::kRead;
+  std::shared_ptr<const VendedKeys> keys;  // of kKeys and kGatewayKeys
+};
+
+// A table as it was just loaded.
+struct StorageTarget {
+  TableRef table;
+  TableId id;
+  std::string version;  // its metadata location
+};
+
+struct StorageCounters {
+  std::uint64_t sts_calls = 0;
+  std::uint64_t sts_failures = 0;
+  std::uint64_t sts_widened = 0;   // a policy had to name folders where files were meant
+  std::uint64_t granted_keys = 0;  // answers with keys of the STS, made anew or not
+  std::uint64_t granted_gateway = 0;
+  std::uint64_t granted_signing = 0;
+  std::uint64_t denied = 0;
+  std::uint64_t unfit = 0;  // no keys could be that narrow
+  std::uint64_t scope_loads = 0;
+  VendedKeyCache::Counters keys;
+};
+
+// Gives out the ways to a table's objects: keys as narrow as the table and the caller's right, or
+// leave to have requests signed. Every grant passes the gate. Thread-safe.
+class StorageAccess {
+ public:
+  using AssumeRole =
+      std::function<Result<objstore::AssumedRole>(const objstore::AssumeRoleRequest&)>;
+  struct Config {
+    AssumeRole assume_role;  // empty: there is no STS
+    std::string role_arn;
+    std::chrono::seconds duration{3600};
+    sign::Wildcards wildcards = sign::Wildcards::kRefuse;
+    std::optional<GatewayKeys> gateway;
+    bool signs_requests = true;
+    StorageScopeLimits limits;
+    std::size_t max_cached_keys = 10'000;
+    std::size_t max_cached_scopes = 10'000;
+    // A scope is looked up again after so long: files of other tables may have come into a folder.
+    std::chrono::seconds scope_life{60};
+    std::function<Clock::time_point()> now = Clock::now;
+    // For the log: what made a policy wider, or impossible.
+    std::function<void(std::string_view what, const Error* why)> on_event;
+  };
+  // All references must outlive it.
+  StorageAccess(Config config, const Backends& backends, const HeadProbe& probe);
+
+  // kNone when nothing is asked for, or nothing is to be had. kPermissionDenied when the caller may
+  // not read the table's data; kUnavailable, kDeadlineExceeded when STS or PostgreSQL is away.
+  Result<StorageGrant> grant(const Caller& caller, const StorageTarget& target,
+                             DelegationRequest asked);
+  // The same without blocking; nullopt: `grant` has to work.
+  std::optional<Result<StorageGrant>> cached_grant(const Caller& caller,
+                                                   const StorageTarget& target,
+                                                   DelegationRequest asked);
+  // For a table that is staged at `location` with `uuid`, after it was found to be good: keys that
+  // may write there, and nowhere else.
+  Result<StorageGrant> grant_staged(const Caller& caller, const TableRef& table,
+                                    const std::string& uuid, const std::string& location,
+                                    DelegationRequest asked);
+
+  // The keys of the bucket that are the table's; as fresh as `scope_life` says.
+  Result<std::shared_ptr<const StorageScope>> scope_of(TableId table);
+  std::shared_ptr<const StorageScope> cached_scope(TableId table);
+  // Not older than a second: for what an older one would refuse.
+  Result<std::shared_ptr<const StorageScope>> fresh_scope_of(TableId table);
+
+  // The right that the gate leaves the caller; the decision is recorded.
+  Result<StorageRight> right_of(const Caller& caller, const TableRef& table,
+                                std::optional<TableId> id) const;
+
+  SnapshotId last_name_change() const { return probe_.last_name_change(); }
+  bool has_sts() const;
+  bool signs_requests() const { return config_.signs_requests; }
+  const std::optional<GatewayKeys>& gateway() const { return config_.gateway; }
+  StorageCounters counters() const;
+
+ private:
+  struct Policy {
+    Status fit = {};  // why there is none
+    std::string text;
+    std::string digest;
+    bool is_widened = false;
+  };
+  struct ScopeEntry {
+    std::shared_ptr<const StorageScope> scope;
+    std::string version;
+    SnapshotId name_change;
+    Clock::time_point loaded;
+    std::array<Policy, 2> policies;  // by StorageRight
+  };
+  using EntryPtr = std::shared_ptr<const ScopeEntry>;
+
+  EntryPtr cached_entry(TableId table, const std::string* version);
+  Result<EntryPtr> entry_of(TableId table, const std::string* version);
+  EntryPtr make_entry(std::shared_ptr<const StorageScope> scope, std::string version,
+                      SnapshotId name_change) const;
+  Policy make_policy(const StorageScope& scope, StorageRight right, bool prefers_wider) const;
+  std::string purpose_of(const Caller& caller, const StorageScope& scope, StorageRight right,
+                         const Policy& policy) const;
+  VendedKeyCache::Made make_keys(const Caller& caller, const TableRef& table,
+                                 const StorageScope& scope, StorageRight right,
+                                 const Policy& policy);
+  Result<StorageGrant> grant_from(const Caller& caller, const TableRef& table,
+                                  const ScopeEntry& entry, StorageRight right,
+                                  DelegationRequest asked);
+  std::optional<StorageGrant> grant_without_keys(const Caller& caller, const TableRef& table,
+                                                 const ScopeEntry* entry, TableId id,
+                                                 StorageRight right, DelegationRequest asked);
+  void note(std::string_view what, const Error* why) const;
+
+  const Config config_;
+  const Backends& backends_;
+  const HeadProbe& probe_;
+  VendedKeyCache keys_;
+  std::atomic<std::int64_t> sts_absent_until_{0};  // seconds since the epoch
+
+  std::mutex scopes_mutex_;  // guards scopes_
+  std::unordered_map<TableId, EntryPtr> scopes_;
+
+  mutable std::atomic<std::uint64_t> sts_calls_{0}, sts_failures_{0}, sts_widened_{0},
+      granted_keys_{0}, granted_gateway_{0}, granted_signing_{0}, denied_{0}, unfit_{0},
+      scope_loads_{0};
+};
+
+}  // namespace duckicelake::catalog

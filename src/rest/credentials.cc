@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rest/credentials.h"
+
+#include "json/value.h"
+#include "rest/call.h"
+#include "rest/operations.h"
+
+namespace duckicelake::rest {
+namespace {
+
+std::string gateway_url(const Context& context) {
+  const auto& gateway = context.deps.storage->gateway();
+  return gateway ? gateway->url() : std::string();
+}
+
+}  // namespace
+
+catalog::DelegationRequest delegation(const Context& context, const Call& call) {
+  if (context.deps.storage == nullptr) return {};
+  return delegation_of(call.request);
+}
+
+catalog::StorageTarget storage_target(const Call& call) {
+  return {call.load.table, call.found->table_id, call.found->metadata_location};
+}
+
+StorageAnswer caller_storage(const Context& context, const Call& call,
+                             const catalog::TableRef& table, const catalog::StorageGrant& grant) {
+  return storage_answer(context.config, grant, table, base_url(call.request, context.config.urls),
+                        gateway_url(context));
+}
+
+Result<StorageAnswer> staged_storage(const Context& context, const Call& call,
+                                     const catalog::TableRef& table, const std::string& metadata) {
+  const catalog::DelegationRequest asked = delegation(context, call);
+  if (!asked.wants_any()) {
+    StorageAnswer out;
+    out.config = context.table_answers.config_json();
+    return out;
+  }
+  DIL_TRY(const json::Document document, json::Document::parse(metadata));
+  DIL_TRY(const json::Object object, document.root_object());
+  DIL_TRY(const std::string_view uuid, object.require_string("table-uuid"));
+  DIL_TRY(const std::string_view location, object.require_string("location"));
+  DIL_TRY(const catalog::StorageGrant grant,
+          context.deps.storage->grant_staged(call.caller, table, std::string(uuid),
+                                             std::string(location), asked));
+  return caller_storage(context, call, table, grant);
+}
+
+// Keys by themselves, for clients whose own are about to end.
+Answered load_credentials(const Context& context, Call& call) {
+  catalog::DelegationRequest asked;
+  asked.wants_keys = true;
+  call.load.table = {call.levels, call.name};
+  DIL_TRY(call.found, context.deps.catalog.load_table(call.caller, call.load));
+  catalog::StorageGrant grant;
+  if (context.deps.storage != nullptr) {
+    DIL_TRY(grant, context.deps.storage->grant(call.caller, storage_target(call), asked));
+  }
+  if (!grant.keys) {
+    return Error(Code::kUnsupported, "there are no keys to be had for this table");
+  }
+  net::Response response =
+      net::make_json_response(200, credentials_body(context.config, grant, gateway_url(context)));
+  response.add_header("cache-control", "private, no-store");
+  return response;
+}
+
+// For administrators: what keys open on the store that is configured.
+Answered check_storage(const Context& context, Call&) {
+  if (!context.deps.prove_storage) {
+    return Error(Code::kUnsupported, "there is nothing that could be proved");
+  }
+  DIL_TRY(std::string proof, context.deps.prove_storage());
+  net::Response response = net::make_json_response(200, std::move(proof));
+  response.add_header("cache-control", "no-store");
+  return response;
+}
+
+}  // namespace duckicelake::rest
