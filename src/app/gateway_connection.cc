@@ -138,13 +138,19 @@ class GatewayConnection::Body {
     }
   }
 
-  Result<std::size_t> read(char* buffer, std::size_t room) {
-    while (offset_ == ready_.size()) {
-      if (is_finished_) return std::size_t{0};
+  // The first bytes are there and proved: some stores make an empty object of a body that never
+  // begins.
+  Status prime() {
+    while (offset_ == ready_.size() && !is_finished_) {
       ready_.clear();
       offset_ = 0;
       DIL_CHECK_OK(advance());
     }
+    return {};
+  }
+
+  Result<std::size_t> read(char* buffer, std::size_t room) {
+    DIL_CHECK_OK(prime());
     const std::size_t taken = std::min(room, ready_.size() - offset_);
     std::copy_n(ready_.data() + offset_, taken, buffer);
     offset_ += taken;
@@ -420,6 +426,9 @@ bool GatewayConnection::relay(Head& head, const catalog::S3Gateway::Passed& pass
                         is_head, true);
     }
     request.body_bytes = bytes;
+  }
+  if (const Status primed = body.prime(); !primed) {
+    return send_error(primed.error(), request_id, is_head, true);
   }
   const Status done = relay_.run(request, signer_, peer);
   if (!done && !peer.has_begun()) return send_error(done.error(), request_id, is_head, true);
