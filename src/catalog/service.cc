@@ -6,6 +6,7 @@
 
 #include "catalog/access.h"
 #include "catalog/access_admin.h"
+#include "catalog/audit.h"
 #include "catalog/backends.h"
 #include "catalog/eager.h"
 #include "catalog/maintenance.h"
@@ -293,9 +294,12 @@ std::shared_ptr<const TableAnswer> Service::cached_table(const Caller& caller,
   object.table = named->table;
   object.levels = request.table.levels;
   object.name = display_name(request.table);
-  // A denial is recorded by load_table, which comes to the same.
-  if (!authorize(impl_->config.auth_mode, caller, Action::kLoadTable, object).is_allowed() ||
-      !impl_->check<Action::kLoadTable>(caller, std::move(object)).has_value()) {
+  object.catalog_id = impl_->lake.catalog_id;
+  const Decision decision = authorize(impl_->config.auth_mode, caller, Action::kLoadTable, object);
+  // A denial, or what cannot be recorded now, is left to load_table, which comes to the same.
+  if (!decision.is_allowed()) return nullptr;
+  if (caller.trail != nullptr &&
+      !caller.trail->note(caller, Action::kLoadTable, object, decision).has_value()) {
     return nullptr;
   }
   ++impl_->hits;
