@@ -189,16 +189,18 @@ Status Application::build(Prepared prepared) {
       [this](std::size_t thread_index, std::function<void()> task) {
         return gate_.post(thread_index, std::move(task));
       });
-  DIL_TRY(storage_,
-          StorageParts::make(settings_,
-                             {*lake_, *pool_, *store_, data_engine, service.auth_mode,
-                              service.request_timeout},
-                             service_->probe(), logger_));
+  DIL_TRY(storage_, StorageParts::make(settings_,
+                                       {*lake_, *pool_, *store_, data_engine, service.auth_mode,
+                                        service.request_timeout},
+                                       service_->probe(), logger_));
   catalog_ = std::make_unique<rest::ServiceCatalog>(*service_);
   workers_ =
       std::make_unique<WorkerPool>(settings_.listen.worker_threads, settings_.listen.worker_queue);
   DIL_TRY(rest::RestConfig rest, rest_config(settings_));
-  rest::HandlerDeps deps{*catalog_, *workers_, request_log_, [this] { return metrics(); },
+  rest::HandlerDeps deps{*catalog_,
+                         *workers_,
+                         request_log_,
+                         [this] { return metrics(); },
                          [this]() -> std::optional<std::string> {
                            if (is_draining_.load(std::memory_order_relaxed)) return "draining";
                            return std::nullopt;
@@ -213,14 +215,7 @@ Status Application::build(Prepared prepared) {
   handler_ = std::make_unique<rest::RestHandler>(std::move(rest), std::move(deps));
   DIL_TRY(server_, net::Server::start(server_config(settings_.listen, logger_), *handler_));
   gate_.set(server_.get());
-  return storage_->start_gateway(
-      settings_, service_->probe(),
-      [](const catalog::GatewayClaims& claims) -> Result<catalog::Caller> {
-        catalog::Caller caller;
-        caller.principal = claims.principal;
-        return caller;
-      },
-      logger_);
+  return storage_->start_gateway(settings_, service_->probe(), *guard_, logger_);
 }
 
 void Application::warn_if_open() {

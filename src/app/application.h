@@ -9,9 +9,9 @@
 #include <string>
 
 #include "app/backends.h"
+#include "app/guard_parts.h"
 #include "app/lake_upkeep.h"
 #include "app/log.h"
-#include "app/guard_parts.h"
 #include "app/request_log.h"
 #include "app/request_metrics.h"
 #include "app/settings.h"

@@ -65,16 +65,20 @@ Result<std::unique_ptr<StorageParts>> StorageParts::make(const Settings& setting
   return out;
 }
 
-Status StorageParts::start_gateway(
-    const Settings& settings, catalog::HeadProbe& probe,
-    std::function<Result<catalog::Caller>(const catalog::GatewayClaims&)> caller_of,
-    Logger& logger) {
+Status StorageParts::start_gateway(const Settings& settings, catalog::HeadProbe& probe,
+                                   catalog::Guard& guard, Logger& logger) {
   if (!settings.gateway.is_enabled) return {};
   DIL_TRY(catalog::ObjectPlace place, object_place(settings));
   const sign::Credentials root = place.root;
-  gateway_ = std::make_unique<catalog::S3Gateway>(
-      catalog::S3Gateway::Config{std::move(place), std::move(caller_of)}, *access_, backends_,
-      probe);
+  catalog::S3Gateway::Config decides;
+  decides.place = std::move(place);
+  decides.audit = &guard.audit();
+  decides.caller_of = [&guard, wait = backends_.request_timeout](
+                          const catalog::GatewayClaims& claims,
+                          const catalog::HeadProbe::Fresh& fresh) {
+    return catalog::gateway_caller(guard, claims, fresh.head.access, pg::deadline_after(wait));
+  };
+  gateway_ = std::make_unique<catalog::S3Gateway>(std::move(decides), *access_, backends_, probe);
   GatewayServer::Config config;
   config.host = settings.gateway.host;
   config.port = settings.gateway.port;

@@ -8,6 +8,7 @@
 #include "app/settings.h"
 #include "base/result.h"
 #include "catalog/backends.h"
+#include "catalog/guard.h"
 #include "catalog/s3_gateway.h"
 #include "catalog/sign_request.h"
 #include "catalog/vend.h"
@@ -26,10 +27,8 @@ class StorageParts {
   catalog::StorageAccess& access() { return *access_; }
   catalog::RequestSigning* signing() { return signing_.get(); }  // nullptr: not served
   // Listens for the gateway's clients, when the settings say so.
-  Status start_gateway(
-      const Settings& settings, catalog::HeadProbe& probe,
-      std::function<Result<catalog::Caller>(const catalog::GatewayClaims&)> caller_of,
-      Logger& logger);
+  Status start_gateway(const Settings& settings, catalog::HeadProbe& probe, catalog::Guard& guard,
+                       Logger& logger);
   void stop_gateway(std::chrono::milliseconds grace);
 
   struct Reading {

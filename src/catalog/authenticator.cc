@@ -227,6 +227,7 @@ void Authenticator::settle(KnownToken& token, const Access& access) const {
   subject.scopes = identity.scopes;
   subject.token_roles = identity.roles;
   subject.expires_at = identity.expires_at;
+  subject.issued_at = identity.issued_at;
   const std::optional<ClientState> client = client_state(identity.id, access);
   if (identity.is_external) {
     // Two principals of one name would share their grants.

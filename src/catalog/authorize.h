@@ -74,6 +74,7 @@ struct Subject {
   auth::ScopeSet scopes;                 // of the token, narrowed by what the client has now
   std::vector<std::string> token_roles;  // sorted
   std::int64_t expires_at = 0;           // seconds since the epoch
+  std::int64_t issued_at = 0;            // of the token; likewise
 };
 
 // As whom a request is answered. `id` is the subject's, unless a broker acts for somebody else.

@@ -71,6 +71,43 @@ std::string lower(std::string_view text) {
 
 }  // namespace
 
+Result<Caller> gateway_caller(Guard& guard, const GatewayClaims& claims,
+                              std::int64_t access_version, pg::Deadline until) {
+  Caller out;
+  DIL_TRY(out.access, guard.access().load(access_version, until));
+  const Principal& then = claims.principal;
+  if (guard.mode() == AuthMode::kOn) {
+    if (!then.subject) {
+      return Error(Code::kUnauthenticated, "the keys were made while authentication was off");
+    }
+    auto identity = std::make_shared<Identity>();
+    identity->id = then.subject->id;
+    identity->client_id = then.subject->client_id;
+    identity->issuer = then.subject->issuer;
+    identity->account = then.subject->account;
+    identity->roles = then.subject->token_roles;
+    identity->scopes = then.subject->scopes;
+    if (then.is_named) {
+      // A broker's, without that word since it acts for another. Whether it still is one follows
+      // from the rules of now.
+      DIL_TRY(identity->scopes, auth::ScopeSet::parse(then.subject->scopes.to_text() + " broker"));
+    }
+    identity->issued_at = then.subject->issued_at;
+    identity->expires_at = then.subject->expires_at;
+    identity->is_external = then.subject->client_id.empty();
+    KnownToken token(Secret(), std::move(identity));
+    DIL_TRY(out.principal, guard.authenticator().principal(token, *out.access));
+  }
+  if (!then.is_named) return out;
+  ActingAs as;
+  as.is_delegated = true;
+  as.principal = then.id;
+  as.actor = then.actor;
+  as.channel = then.channel;
+  DIL_TRY(out.principal, guard.authenticator().act_as(std::move(out.principal), as, *out.access));
+  return out;
+}
+
 Result<S3Gateway::Passed> S3Gateway::admit(const sign::ReceivedRequest& request,
                                            const std::string& request_id) {
   Result<Passed> out = decide(request, request_id);
@@ -107,9 +144,20 @@ Result<S3Gateway::Passed> S3Gateway::decide(const sign::ReceivedRequest& request
   // Whatever name clients have for us, the bucket is in the path.
   const sign::S3Place here{lower(meant.host), "", config_.place.place.bucket};
   DIL_TRY(out.operation, sign::read_operation(meant, here));
-  DIL_TRY(Caller caller, config_.caller_of(claims));
+  // What was renamed, dropped, granted or revoked before the request came is known after this.
+  DIL_TRY(const HeadProbe::Fresh fresh, probe_.await_blocking(backends_.deadline()));
+  DIL_TRY(Caller caller, config_.caller_of(claims, fresh));
+  AuditTrail trail(config_.audit);
   caller.request_id = request_id;
-  DIL_CHECK_OK(check(claims, caller, out.operation));
+  caller.trail = &trail;
+  const Status allowed = check(claims, caller, out.operation);
+  if (!allowed && allowed.error().code() == Code::kPermissionDenied) {
+    access_.note_refusal(
+        caller, "gateway_request", claims.staged, claims.table,
+        fmt::format("{}: {}", sign::verb_name(out.operation.verb), allowed.error().message()));
+  }
+  trail.finish(allowed ? nullptr : &allowed.error());
+  DIL_CHECK_OK(allowed);
 
   const ObjectPlace& there = config_.place;
   sign::Request& on = out.request;
@@ -181,9 +229,6 @@ Status S3Gateway::check_staged(const GatewayClaims& claims, const Caller& caller
 }
 
 Result<TableRef> S3Gateway::name_of(TableId table) {
-  // What was renamed or dropped before the request came is known after this.
-  DIL_TRY([[maybe_unused]] const HeadProbe::Fresh fresh,
-          probe_.await_blocking(backends_.deadline()));
   const SnapshotId name_change = probe_.last_name_change();
   {
     std::lock_guard lock(names_mutex_);

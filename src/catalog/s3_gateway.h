@@ -7,10 +7,17 @@
 #include <vector>
 
 #include "base/result.h"
+#include "catalog/audit.h"
+#include "catalog/guard.h"
 #include "catalog/sign_request.h"
 #include "sign/verify.h"
 
 namespace duckicelake::catalog {
+
+// Whom the claims of a key stand for under access rules of at least this version: the token that it
+// was made with is looked at as if it came again. kUnauthenticated: it is void by now.
+Result<Caller> gateway_caller(Guard& guard, const GatewayClaims& claims,
+                              std::int64_t access_version, pg::Deadline until);
 
 // Decides about requests to the S3 gateway: who sent them, what they would do, whether that may be
 // done now. Moves no bytes. Thread-safe; blocks (PostgreSQL).
@@ -18,8 +25,10 @@ class S3Gateway {
  public:
   struct Config {
     ObjectPlace place;  // of the store behind it
-    // As whom the keys act under the rules of now, or why they do not any more.
-    std::function<Result<Caller>(const GatewayClaims&)> caller_of;
+    // As whom the keys act under the rules of a head that was read after the request came, or why
+    // they do not any more.
+    std::function<Result<Caller>(const GatewayClaims&, const HeadProbe::Fresh&)> caller_of;
+    Audit* audit = nullptr;  // may be null
     std::function<Clock::time_point()> now = Clock::now;
   };
   // All references must outlive it. Pre-condition: access.gateway().

@@ -63,9 +63,9 @@ Result<GatewayClaims> read_claims(std::string_view text) {
   Principal& principal = out.principal;
   DIL_TRY(principal.id, text_of(object, "sub"));
   principal.is_named = object.has("act");
-  DIL_TRY(std::vector<std::string> held, read_names(object, "rol"));
-  if (!held.empty()) {
-    principal.held_roles = std::make_shared<const std::vector<std::string>>(std::move(held));
+  if (principal.is_named) {
+    DIL_TRY(principal.actor, text_of(object, "act"));
+    DIL_TRY(principal.channel, text_of(object, "cha"));
   }
   if (const auto who = object.find("aut")) {
     DIL_TRY(const json::Object whose, who->as_object());
@@ -78,7 +78,8 @@ Result<GatewayClaims> read_claims(std::string_view text) {
     DIL_TRY(subject->scopes, auth::ScopeSet::parse(scope));
     DIL_TRY(subject->token_roles, read_names(whose, "rol"));
     DIL_TRY(const json::Value issued, whose.require("iat"));
-    DIL_TRY(subject->expires_at, issued.as_int64());
+    DIL_TRY(subject->issued_at, issued.as_int64());
+    subject->expires_at = out.expiration.time_since_epoch().count();
     principal.is_authenticated = true;
     principal.subject = std::move(subject);
   }
@@ -103,8 +104,10 @@ GatewayKeys::Minted GatewayKeys::mint(const GatewayClaims& claims) const {
   json.member("exp", static_cast<std::int64_t>(claims.expiration.time_since_epoch().count()));
   const Principal& principal = claims.principal;
   json.member("sub", principal.id);
-  if (principal.is_named) json.member("act", true);
-  write_names(json, "rol", principal.roles());
+  if (principal.is_named) {
+    json.member("act", principal.actor);
+    json.member("cha", principal.channel);
+  }
   if (principal.subject) {
     const Subject& subject = *principal.subject;
     json.key("aut");
@@ -115,7 +118,7 @@ GatewayKeys::Minted GatewayKeys::mint(const GatewayClaims& claims) const {
     json.member("acc", subject.account);
     json.member("sco", subject.scopes.to_text());
     write_names(json, "rol", subject.token_roles);
-    json.member("iat", subject.expires_at);
+    json.member("iat", subject.issued_at);
     json.end_object();
   }
   json.end_object();

@@ -14,6 +14,7 @@ namespace {
 
 using sign::S3Verb;
 
+constexpr TableId kNoTable{-1};
 constexpr std::size_t kMaxUri = 16 * 1024;
 constexpr std::size_t kMaxOwners = 20'000;
 constexpr std::chrono::seconds kOwnerLife{60};
@@ -250,9 +251,15 @@ Result<SignedRequest> RequestSigning::make(const Read& read) const {
   return out;
 }
 
-Result<SignedRequest> RequestSigning::finish(const Read& read, Status allowed) {
+Result<SignedRequest> RequestSigning::finish(const Caller& caller, const TableRef& table,
+                                             TableId id, const Read& read, Status allowed) {
   if (!allowed) {
-    if (allowed.error().code() == Code::kPermissionDenied) ++denied_;
+    if (allowed.error().code() == Code::kPermissionDenied) {
+      ++denied_;
+      access_.note_refusal(
+          caller, "sign_request", table, id,
+          fmt::format("{}: {}", sign::verb_name(read.operation.verb), allowed.error().message()));
+    }
     return std::move(allowed).error();
   }
   Result<SignedRequest> out = make(read);
@@ -271,10 +278,10 @@ std::optional<Result<SignedRequest>> RequestSigning::sign_cached(const Caller& c
   }
   if (!access_.cached_scope(id)) return std::nullopt;
   Result<StorageRight> right = access_.right_of(caller, table, id);
-  if (!right) return Out(finish(*understood, std::move(right).error()));
+  if (!right) return Out(finish(caller, table, id, *understood, std::move(right).error()));
   std::optional<Status> allowed = guard_.check_cached(id, *right, understood->operation);
   if (!allowed) return std::nullopt;
-  return Out(finish(*understood, std::move(*allowed)));
+  return Out(finish(caller, table, id, *understood, std::move(*allowed)));
 }
 
 Result<SignedRequest> RequestSigning::sign(const Caller& caller, const TableRef& table, TableId id,
@@ -285,8 +292,8 @@ Result<SignedRequest> RequestSigning::sign(const Caller& caller, const TableRef&
     return std::move(understood).error();
   }
   Result<StorageRight> right = access_.right_of(caller, table, id);
-  if (!right) return finish(*understood, std::move(right).error());
-  return finish(*understood, guard_.check(id, *right, understood->operation));
+  if (!right) return finish(caller, table, id, *understood, std::move(right).error());
+  return finish(caller, table, id, *understood, guard_.check(id, *right, understood->operation));
 }
 
 Result<RequestSigning::Owner> RequestSigning::owner_of(const std::string& key) {
@@ -327,16 +334,20 @@ Result<SignedRequest> RequestSigning::sign_anywhere(const Caller& caller,
     return std::move(understood).error();
   }
   // Nobody learns here which tables there are: strangers are refused as for objects of none.
-  if (understood->operation.key.empty()) return finish(*understood, refused("no object is named"));
+  if (understood->operation.key.empty())
+    return finish(caller, {}, kNoTable, *understood, refused("no object is named"));
   Result<Owner> owner = owner_of(understood->operation.key);
-  if (!owner) return finish(*understood, std::move(owner).error());
+  if (!owner) {
+    return finish(caller, {}, kNoTable, *understood, std::move(owner).error());
+  }
   Result<StorageRight> right = access_.right_of(caller, owner->table, owner->id);
   if (!right) {
     const bool is_away = right.error().code() == Code::kUnavailable;
-    return finish(*understood,
+    return finish(caller, owner->table, owner->id, *understood,
                   is_away ? std::move(right).error() : refused("the object is no table's"));
   }
-  return finish(*understood, guard_.check(owner->id, *right, understood->operation));
+  return finish(caller, owner->table, owner->id, *understood,
+                guard_.check(owner->id, *right, understood->operation));
 }
 
 }  // namespace duckicelake::catalog

@@ -113,7 +113,8 @@ class RequestSigning {
   Result<SignedRequest> make(const Read& read) const;
   Result<Owner> owner_of(const std::string& key);
   std::shared_ptr<const sign::SigningKey> key_at(sign::Time time) const;
-  Result<SignedRequest> finish(const Read& read, Status allowed);
+  Result<SignedRequest> finish(const Caller& caller, const TableRef& table, TableId id,
+                               const Read& read, Status allowed);
 
   const ObjectPlace place_;
   StorageAccess& access_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/bytes.h"
+#include "catalog/audit.h"
 #include "sign/hash.h"
 
 namespace duckicelake::catalog {
@@ -61,13 +62,18 @@ void StorageAccess::note(std::string_view what, const Error* why) const {
   if (config_.on_event) config_.on_event(what, why);
 }
 
-Result<StorageRight> StorageAccess::right_of(const Caller& caller, const TableRef& table,
-                                             std::optional<TableId> id) const {
+ObjectRef StorageAccess::object_of_table(const TableRef& table, std::optional<TableId> id) const {
   ObjectRef object;
   object.catalog_id = backends_.lake.catalog_id;
   object.table = id;
   object.name = display_name(table);
   object.levels = table.levels;
+  return object;
+}
+
+Result<StorageRight> StorageAccess::right_of(const Caller& caller, const TableRef& table,
+                                             std::optional<TableId> id) const {
+  const ObjectRef object = object_of_table(table, id);
   const bool may_write = backends_.would_allow(caller, Action::kWriteTableData, object);
   const Action action = may_write ? Action::kWriteTableData : Action::kReadTableData;
   Status allowed = check_authorized(backends_.auth_mode, caller, action, object);
@@ -76,6 +82,32 @@ Result<StorageRight> StorageAccess::right_of(const Caller& caller, const TableRe
     return std::move(allowed).error();
   }
   return may_write ? StorageRight::kWrite : StorageRight::kRead;
+}
+
+Status StorageAccess::note_grant(const Caller& caller, const TableRef& table,
+                                 const StorageGrant& grant, TableId id) const {
+  if (caller.trail == nullptr || caller.trail->audit() == nullptr || !grant.keys) return {};
+  const bool is_gateway = grant.kind == StorageGrant::Kind::kGatewayKeys;
+  store::AuditRow row =
+      audit_row(caller, "vend_keys",
+                object_of_table(table, id.value < 0 ? std::nullopt : std::optional<TableId>(id)));
+  row.decision = "ok";
+  row.reason = grant.right == StorageRight::kWrite ? "keys to read and write" : "keys to read";
+  // What a gateway key is for is in its id, which is long.
+  row.key_id = is_gateway ? "gateway:" + grant.keys->mark : grant.keys->access_key;
+  return caller.trail->audit()->submit(std::move(row));
+}
+
+void StorageAccess::note_refusal(const Caller& caller, std::string_view operation,
+                                 const TableRef& table, TableId id, std::string reason) const {
+  if (caller.trail == nullptr || caller.trail->audit() == nullptr) return;
+  store::AuditRow row =
+      audit_row(caller, operation,
+                object_of_table(table, id.value < 0 ? std::nullopt : std::optional<TableId>(id)));
+  row.decision = "denied";
+  row.reason = std::move(reason);
+  // Refused either way: nothing is lost but the line.
+  (void)caller.trail->audit()->submit(std::move(row));
 }
 
 StorageAccess::Policy StorageAccess::make_policy(const StorageScope& scope, StorageRight right,
@@ -247,6 +279,11 @@ std::optional<StorageGrant> StorageAccess::grant_without_keys(const Caller& call
     claims.right = right;
     claims.expiration = gateway.expiration_at(now);
     claims.principal = caller.principal;
+    if (const auto& subject = caller.principal.subject) {
+      // Keys are no way to outlast the token.
+      claims.expiration = std::min(
+          claims.expiration, std::chrono::sys_seconds(std::chrono::seconds(subject->expires_at)));
+    }
     GatewayKeys::Minted minted = gateway.mint(claims);
     auto keys = std::make_shared<VendedKeys>();
     keys->made = now;
@@ -286,8 +323,10 @@ Result<StorageGrant> StorageAccess::grant_from(const Caller& caller, const Table
           purpose_of(caller, *entry.scope, of_keys, *policy), config_.now(),
           [&] { return make_keys(caller, table, *entry.scope, of_keys, *policy); });
       if (keys) {
+        StorageGrant out{StorageGrant::Kind::kKeys, of_keys, std::move(*keys)};
+        DIL_CHECK_OK(note_grant(caller, table, out, entry.scope->table));
         ++granted_keys_;
-        return StorageGrant{StorageGrant::Kind::kKeys, of_keys, std::move(*keys)};
+        return out;
       }
       const Code code = keys.error().code();
       if (code != Code::kUnsupported && code != Code::kPayloadTooLarge) {
@@ -299,7 +338,9 @@ Result<StorageGrant> StorageAccess::grant_from(const Caller& caller, const Table
     ++unfit_;
   }
   auto out = grant_without_keys(caller, table, &entry, entry.scope->table, right, asked);
-  return out ? std::move(*out) : StorageGrant{};
+  if (!out) return StorageGrant{};
+  DIL_CHECK_OK(note_grant(caller, table, *out, entry.scope->table));
+  return std::move(*out);
 }
 
 Result<StorageGrant> StorageAccess::grant(const Caller& caller, const StorageTarget& target,
@@ -322,11 +363,7 @@ std::optional<Result<StorageGrant>> StorageAccess::cached_grant(const Caller& ca
     entry = cached_entry(target.id, &target.version);
     if (!entry) return std::nullopt;
   }
-  ObjectRef object;
-  object.catalog_id = backends_.lake.catalog_id;
-  object.table = target.id;
-  object.name = display_name(target.table);
-  object.levels = target.table.levels;
+  const ObjectRef object = object_of_table(target.table, target.id);
   const bool may_write = backends_.would_allow(caller, Action::kWriteTableData, object);
   const StorageRight right = may_write ? StorageRight::kWrite : StorageRight::kRead;
   if (asked.wants_keys && has_sts()) {
@@ -338,13 +375,20 @@ std::optional<Result<StorageGrant>> StorageAccess::cached_grant(const Caller& ca
     Result<StorageRight> allowed = right_of(caller, target.table, target.id);
     if (!allowed) return Out(std::move(allowed).error());
     if (*allowed != right) return std::nullopt;
+    StorageGrant granted{StorageGrant::Kind::kKeys, right, std::move(keys)};
+    if (Status noted = note_grant(caller, target.table, granted, target.id); !noted) {
+      return Out(std::move(noted).error());
+    }
     ++granted_keys_;
-    return Out(StorageGrant{StorageGrant::Kind::kKeys, right, std::move(keys)});
+    return Out(std::move(granted));
   }
   Result<StorageRight> allowed = right_of(caller, target.table, target.id);
   if (!allowed) return Out(std::move(allowed).error());
   auto out = grant_without_keys(caller, target.table, entry.get(), target.id, *allowed, asked);
   if (!out) return std::nullopt;
+  if (Status noted = note_grant(caller, target.table, *out, target.id); !noted) {
+    return Out(std::move(noted).error());
+  }
   return Out(std::move(*out));
 }
 

@@ -113,6 +113,11 @@ class StorageAccess {
                                 std::optional<TableId> id) const;
 
   SnapshotId last_name_change() const { return probe_.last_name_change(); }
+  // Tells the record of a request for an object that was refused although the gate allows the
+  // table.
+  void note_refusal(const Caller& caller, std::string_view operation, const TableRef& table,
+                    TableId id, std::string reason) const;
+
   bool has_sts() const;
   bool signs_requests() const { return config_.signs_requests; }
   const std::optional<GatewayKeys>& gateway() const { return config_.gateway; }
@@ -139,6 +144,10 @@ class StorageAccess {
   EntryPtr make_entry(std::shared_ptr<const StorageScope> scope, std::string version,
                       SnapshotId name_change) const;
   Policy make_policy(const StorageScope& scope, StorageRight right, bool prefers_wider) const;
+  ObjectRef object_of_table(const TableRef& table, std::optional<TableId> id) const;
+  // kUnavailable: the record takes no more.
+  Status note_grant(const Caller& caller, const TableRef& table, const StorageGrant& grant,
+                    TableId id) const;
   std::string purpose_of(const Caller& caller, const StorageScope& scope, StorageRight right,
                          const Policy& policy) const;
   VendedKeyCache::Made make_keys(const Caller& caller, const TableRef& table,
