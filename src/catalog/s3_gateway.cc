@@ -69,6 +69,12 @@ std::string lower(std::string_view text) {
   return out;
 }
 
+// For the record, when the table cannot be asked for its name any more.
+GateTarget named(const GatewayClaims& claims) {
+  if (claims.table.value < 0) return {claims.staged, std::nullopt, claims.schema};
+  return {{{}, claims.uuid}, claims.table, claims.schema};
+}
+
 }  // namespace
 
 Result<Caller> gateway_caller(Guard& guard, const GatewayClaims& claims,
@@ -153,7 +159,7 @@ Result<S3Gateway::Passed> S3Gateway::decide(const sign::ReceivedRequest& request
   const Status allowed = check(claims, caller, out.operation);
   if (!allowed && allowed.error().code() == Code::kPermissionDenied) {
     access_.note_refusal(
-        caller, "gateway_request", claims.staged, claims.table,
+        caller, "gateway_request", named(claims),
         fmt::format("{}: {}", sign::verb_name(out.operation.verb), allowed.error().message()));
   }
   trail.finish(allowed ? nullptr : &allowed.error());
@@ -195,10 +201,10 @@ Result<S3Gateway::Passed> S3Gateway::decide(const sign::ReceivedRequest& request
 Status S3Gateway::check(const GatewayClaims& claims, const Caller& caller,
                         const sign::S3Operation& operation) {
   if (claims.table.value < 0) return check_staged(claims, caller, operation);
-  Result<TableRef> table = name_of(claims.table);
+  Result<GateTarget> table = name_of(claims.table);
   if (!table && table.error().code() == Code::kNoSuchTable) return denied("the table is gone");
   if (!table) return std::move(table).error();
-  DIL_TRY(const StorageRight allowed, access_.right_of(caller, *table, claims.table));
+  DIL_TRY(const StorageRight allowed, access_.right_of(caller, *table));
   const bool may_write = allowed == StorageRight::kWrite && claims.right == StorageRight::kWrite;
   return guard_.check(claims.table, may_write ? StorageRight::kWrite : StorageRight::kRead,
                       operation);
@@ -217,7 +223,8 @@ Status S3Gateway::check_staged(const GatewayClaims& claims, const Caller& caller
     of_table.table = *made;
     return check(of_table, caller, operation);
   }
-  DIL_TRY(const StorageRight allowed, access_.right_of(caller, claims.staged, std::nullopt));
+  DIL_TRY(const StorageRight allowed,
+          access_.right_of(caller, {claims.staged, std::nullopt, claims.schema}));
   if (allowed != StorageRight::kWrite || claims.right != StorageRight::kWrite) {
     return denied("the table may only be read");
   }
@@ -228,13 +235,13 @@ Status S3Gateway::check_staged(const GatewayClaims& claims, const Caller& caller
   return known ? std::move(*known) : Status(denied("the object is not the table's"));
 }
 
-Result<TableRef> S3Gateway::name_of(TableId table) {
+Result<GateTarget> S3Gateway::name_of(TableId table) {
   const SnapshotId name_change = probe_.last_name_change();
   {
     std::lock_guard lock(names_mutex_);
     const auto known = names_.find(table);
     if (known != names_.end() && known->second.name_change >= name_change) {
-      return known->second.table;
+      return known->second.target;
     }
   }
   DIL_TRY(pg::Lease lease, backends_.pool.acquire(backends_.deadline()));
@@ -246,11 +253,11 @@ Result<TableRef> S3Gateway::name_of(TableId table) {
   const auto space = std::find_if(spaces.begin(), spaces.end(),
                                   [&](const auto& row) { return row.schema_id == found->schema; });
   if (space == spaces.end()) return Error(Code::kNoSuchTable, "Table does not exist any more");
-  Name name{{space->levels, found->name}, name_change};
+  Name name{{{space->levels, found->name}, table, found->schema}, name_change};
   std::lock_guard lock(names_mutex_);
   if (names_.size() >= kMaxNames) names_.clear();
   names_[table] = name;
-  return name.table;
+  return name.target;
 }
 
 }  // namespace duckicelake::catalog

@@ -75,10 +75,10 @@ class S3Gateway {
   std::atomic<std::uint64_t> passed_{0}, denied_{0};
 
   struct Name {
-    TableRef table;
+    GateTarget target;
     SnapshotId name_change;
   };
-  Result<TableRef> name_of(TableId table);
+  Result<GateTarget> name_of(TableId table);
   std::mutex names_mutex_;  // guards names_
   std::unordered_map<TableId, Name> names_;
 };

@@ -54,6 +54,10 @@ Result<GatewayClaims> read_claims(std::string_view text) {
   DIL_TRY(out.uuid, text_of(object, "uuid"));
   DIL_TRY(out.location, text_of(object, "loc"));
   DIL_TRY(out.staged.name, text_of(object, "nam"));
+  if (const auto schema = object.find("sch")) {
+    DIL_TRY(const std::int64_t schema_id, schema->as_int64());
+    out.schema = SchemaId(schema_id);
+  }
   DIL_TRY(out.staged.levels, read_names(object, "lev"));
   DIL_TRY(const std::string right, text_of(object, "rgt"));
   out.right = right == "w" ? StorageRight::kWrite : StorageRight::kRead;
@@ -98,6 +102,7 @@ GatewayKeys::Minted GatewayKeys::mint(const GatewayClaims& claims) const {
   if (!claims.location.empty()) {
     json.member("loc", claims.location);
     json.member("nam", claims.staged.name);
+    json.member("sch", claims.schema.value);
     write_names(json, "lev", claims.staged.levels);
   }
   json.member("rgt", claims.right == StorageRight::kWrite ? "w" : "r");

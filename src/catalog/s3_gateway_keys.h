@@ -23,6 +23,7 @@ struct GatewayClaims {
   std::string uuid;      // of the table, or of one that is staged: then table is negative
   std::string location;  // of one that is staged: key prefix ending in '/'
   TableRef staged;       // its name to be
+  SchemaId schema;       // and its namespace
   StorageRight right = StorageRight::kRead;
   std::chrono::sys_seconds expiration{};
   Principal principal;

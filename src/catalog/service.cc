@@ -311,20 +311,20 @@ Result<std::shared_ptr<const TableAnswer>> Service::load_table(const Caller& cal
   return impl_->answer_of(caller, request);
 }
 
-std::optional<TableId> Service::known_table(const TableRef& table, const HeadProbe::Fresh&) {
+std::optional<TableIds> Service::known_table(const TableRef& table) {
   const std::optional<TableCache::Named> named = impl_->cache.find_name(table);
   if (!named || named->resolved_at < impl_->probe.last_name_change()) return std::nullopt;
-  return named->table;
+  return TableIds{named->table, named->schema};
 }
 
-Result<TableId> Service::find_table(const TableRef& table) {
+Result<TableIds> Service::find_table(const TableRef& table) {
   const pg::Deadline until = impl_->deadline();
   DIL_TRY(const HeadProbe::Fresh fresh, impl_->probe.await_blocking(until));
-  if (const auto known = known_table(table, fresh)) return *known;
+  if (const auto known = known_table(table)) return *known;
   impl_->cache.erase_name(table);
   DIL_TRY(pg::Lease lease, impl_->pool.acquire(until));
   DIL_TRY(const TableCache::Named named, impl_->resolve(*lease, table, fresh.head.snapshot));
-  return named.table;
+  return TableIds{named.table, named.schema};
 }
 
 Status Service::check_table(const Caller& caller, const TableRef& table) {

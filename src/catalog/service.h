@@ -44,6 +44,11 @@ struct TableAnswer {
       version_tag;  // differs whenever `metadata` differs; only [A-Za-z0-9._-]: part of ETags
 };
 
+struct TableIds {
+  TableId table;
+  SchemaId schema;
+};
+
 struct Page {
   std::vector<std::string> names;
   std::optional<std::string> next;  // the name to continue after
@@ -137,10 +142,11 @@ class Service {
                                                   const HeadProbe::Fresh& fresh);
   Result<std::shared_ptr<const TableAnswer>> load_table(const Caller& caller,
                                                         const LoadTableRequest& request);
-  // The id of a table, for use cases that ask the gate by it themselves: what `fresh` proves to be
-  // still right, without blocking; nullopt: ask find_table.
-  std::optional<TableId> known_table(const TableRef& table, const HeadProbe::Fresh& fresh);
-  Result<TableId> find_table(const TableRef& table);
+  // The ids behind a name, for use cases that ask the gate by them themselves. Without blocking:
+  // those that are right as of a head that was read after the request came, which the caller saw
+  // to; nullopt: ask find_table.
+  std::optional<TableIds> known_table(const TableRef& table);
+  Result<TableIds> find_table(const TableRef& table);
   // Success: it exists.
   Status check_table(const Caller& caller, const TableRef& table);
 

@@ -14,7 +14,6 @@ namespace {
 
 using sign::S3Verb;
 
-constexpr TableId kNoTable{-1};
 constexpr std::size_t kMaxUri = 16 * 1024;
 constexpr std::size_t kMaxOwners = 20'000;
 constexpr std::chrono::seconds kOwnerLife{60};
@@ -251,13 +250,13 @@ Result<SignedRequest> RequestSigning::make(const Read& read) const {
   return out;
 }
 
-Result<SignedRequest> RequestSigning::finish(const Caller& caller, const TableRef& table,
-                                             TableId id, const Read& read, Status allowed) {
+Result<SignedRequest> RequestSigning::finish(const Caller& caller, const GateTarget& target,
+                                             const Read& read, Status allowed) {
   if (!allowed) {
     if (allowed.error().code() == Code::kPermissionDenied) {
       ++denied_;
       access_.note_refusal(
-          caller, "sign_request", table, id,
+          caller, "sign_request", target,
           fmt::format("{}: {}", sign::verb_name(read.operation.verb), allowed.error().message()));
     }
     return std::move(allowed).error();
@@ -268,7 +267,7 @@ Result<SignedRequest> RequestSigning::finish(const Caller& caller, const TableRe
 }
 
 std::optional<Result<SignedRequest>> RequestSigning::sign_cached(const Caller& caller,
-                                                                 const TableRef& table, TableId id,
+                                                                 const GateTarget& target,
                                                                  const SignRequest& request) {
   using Out = std::optional<Result<SignedRequest>>;
   Result<Read> understood = read(request);
@@ -276,24 +275,25 @@ std::optional<Result<SignedRequest>> RequestSigning::sign_cached(const Caller& c
     ++denied_;
     return Out(std::move(understood).error());
   }
-  if (!access_.cached_scope(id)) return std::nullopt;
-  Result<StorageRight> right = access_.right_of(caller, table, id);
-  if (!right) return Out(finish(caller, table, id, *understood, std::move(right).error()));
-  std::optional<Status> allowed = guard_.check_cached(id, *right, understood->operation);
+  if (!access_.cached_scope(*target.id)) return std::nullopt;
+  Result<StorageRight> right = access_.right_of(caller, target);
+  if (!right) return Out(finish(caller, target, *understood, std::move(right).error()));
+  std::optional<Status> allowed = guard_.check_cached(*target.id, *right, understood->operation);
   if (!allowed) return std::nullopt;
-  return Out(finish(caller, table, id, *understood, std::move(*allowed)));
+  return Out(finish(caller, target, *understood, std::move(*allowed)));
 }
 
-Result<SignedRequest> RequestSigning::sign(const Caller& caller, const TableRef& table, TableId id,
+Result<SignedRequest> RequestSigning::sign(const Caller& caller, const GateTarget& target,
                                            const SignRequest& request) {
   Result<Read> understood = read(request);
   if (!understood) {
     ++denied_;
     return std::move(understood).error();
   }
-  Result<StorageRight> right = access_.right_of(caller, table, id);
-  if (!right) return finish(caller, table, id, *understood, std::move(right).error());
-  return finish(caller, table, id, *understood, guard_.check(id, *right, understood->operation));
+  Result<StorageRight> right = access_.right_of(caller, target);
+  if (!right) return finish(caller, target, *understood, std::move(right).error());
+  return finish(caller, target, *understood,
+                guard_.check(*target.id, *right, understood->operation));
 }
 
 Result<RequestSigning::Owner> RequestSigning::owner_of(const std::string& key) {
@@ -319,7 +319,7 @@ Result<RequestSigning::Owner> RequestSigning::owner_of(const std::string& key) {
   if (space == spaces.end() || found->name.starts_with("__mask_")) {
     return refused("the object is no table's");
   }
-  Owner out{{space->levels, found->name}, found->table, name_change, now};
+  Owner out{{{space->levels, found->name}, found->table, found->schema}, name_change, now};
   std::lock_guard lock(owners_mutex_);
   if (owners_.size() >= kMaxOwners) owners_.clear();
   owners_[folder] = out;
@@ -335,19 +335,19 @@ Result<SignedRequest> RequestSigning::sign_anywhere(const Caller& caller,
   }
   // Nobody learns here which tables there are: strangers are refused as for objects of none.
   if (understood->operation.key.empty())
-    return finish(caller, {}, kNoTable, *understood, refused("no object is named"));
+    return finish(caller, {}, *understood, refused("no object is named"));
   Result<Owner> owner = owner_of(understood->operation.key);
   if (!owner) {
-    return finish(caller, {}, kNoTable, *understood, std::move(owner).error());
+    return finish(caller, {}, *understood, std::move(owner).error());
   }
-  Result<StorageRight> right = access_.right_of(caller, owner->table, owner->id);
+  Result<StorageRight> right = access_.right_of(caller, owner->target);
   if (!right) {
     const bool is_away = right.error().code() == Code::kUnavailable;
-    return finish(caller, owner->table, owner->id, *understood,
+    return finish(caller, owner->target, *understood,
                   is_away ? std::move(right).error() : refused("the object is no table's"));
   }
-  return finish(caller, owner->table, owner->id, *understood,
-                guard_.check(owner->id, *right, understood->operation));
+  return finish(caller, owner->target, *understood,
+                guard_.check(*owner->target.id, *right, understood->operation));
 }
 
 }  // namespace duckicelake::catalog

@@ -86,12 +86,12 @@ class RequestSigning {
         guard_(access, backends),
         now_(std::move(now)) {}
 
-  // For a table whose name was looked up. kPermissionDenied, with the reason, for everything that
-  // is not understood or not the caller's.
-  Result<SignedRequest> sign(const Caller& caller, const TableRef& table, TableId id,
+  // For a table whose name was looked up. Pre-condition: target.id. kPermissionDenied, with the
+  // reason, for everything that is not understood or not the caller's.
+  Result<SignedRequest> sign(const Caller& caller, const GateTarget& target,
                              const SignRequest& request);
-  std::optional<Result<SignedRequest>> sign_cached(const Caller& caller, const TableRef& table,
-                                                   TableId id, const SignRequest& request);
+  std::optional<Result<SignedRequest>> sign_cached(const Caller& caller, const GateTarget& target,
+                                                   const SignRequest& request);
   // For whichever table the object belongs to.
   Result<SignedRequest> sign_anywhere(const Caller& caller, const SignRequest& request);
 
@@ -104,8 +104,7 @@ class RequestSigning {
  private:
   struct Read;  // a request that was understood
   struct Owner {
-    TableRef table;
-    TableId id;
+    GateTarget target;
     SnapshotId name_change;
     Clock::time_point looked_up;
   };
@@ -113,8 +112,8 @@ class RequestSigning {
   Result<SignedRequest> make(const Read& read) const;
   Result<Owner> owner_of(const std::string& key);
   std::shared_ptr<const sign::SigningKey> key_at(sign::Time time) const;
-  Result<SignedRequest> finish(const Caller& caller, const TableRef& table, TableId id,
-                               const Read& read, Status allowed);
+  Result<SignedRequest> finish(const Caller& caller, const GateTarget& target, const Read& read,
+                               Status allowed);
 
   const ObjectPlace place_;
   StorageAccess& access_;

@@ -62,18 +62,18 @@ void StorageAccess::note(std::string_view what, const Error* why) const {
   if (config_.on_event) config_.on_event(what, why);
 }
 
-ObjectRef StorageAccess::object_of_table(const TableRef& table, std::optional<TableId> id) const {
+ObjectRef StorageAccess::object_of(const GateTarget& target) const {
   ObjectRef object;
   object.catalog_id = backends_.lake.catalog_id;
-  object.table = id;
-  object.name = display_name(table);
-  object.levels = table.levels;
+  object.schema = target.schema;
+  object.table = target.id;
+  object.name = display_name(target.table);
+  object.levels = target.table.levels;
   return object;
 }
 
-Result<StorageRight> StorageAccess::right_of(const Caller& caller, const TableRef& table,
-                                             std::optional<TableId> id) const {
-  const ObjectRef object = object_of_table(table, id);
+Result<StorageRight> StorageAccess::right_of(const Caller& caller, const GateTarget& target) const {
+  const ObjectRef object = object_of(target);
   const bool may_write = backends_.would_allow(caller, Action::kWriteTableData, object);
   const Action action = may_write ? Action::kWriteTableData : Action::kReadTableData;
   Status allowed = check_authorized(backends_.auth_mode, caller, action, object);
@@ -84,13 +84,11 @@ Result<StorageRight> StorageAccess::right_of(const Caller& caller, const TableRe
   return may_write ? StorageRight::kWrite : StorageRight::kRead;
 }
 
-Status StorageAccess::note_grant(const Caller& caller, const TableRef& table,
-                                 const StorageGrant& grant, TableId id) const {
+Status StorageAccess::note_grant(const Caller& caller, const GateTarget& target,
+                                 const StorageGrant& grant) const {
   if (caller.trail == nullptr || caller.trail->audit() == nullptr || !grant.keys) return {};
   const bool is_gateway = grant.kind == StorageGrant::Kind::kGatewayKeys;
-  store::AuditRow row =
-      audit_row(caller, "vend_keys",
-                object_of_table(table, id.value < 0 ? std::nullopt : std::optional<TableId>(id)));
+  store::AuditRow row = audit_row(caller, "vend_keys", object_of(target));
   row.decision = "ok";
   row.reason = grant.right == StorageRight::kWrite ? "keys to read and write" : "keys to read";
   // What a gateway key is for is in its id, which is long.
@@ -99,11 +97,9 @@ Status StorageAccess::note_grant(const Caller& caller, const TableRef& table,
 }
 
 void StorageAccess::note_refusal(const Caller& caller, std::string_view operation,
-                                 const TableRef& table, TableId id, std::string reason) const {
+                                 const GateTarget& target, std::string reason) const {
   if (caller.trail == nullptr || caller.trail->audit() == nullptr) return;
-  store::AuditRow row =
-      audit_row(caller, operation,
-                object_of_table(table, id.value < 0 ? std::nullopt : std::optional<TableId>(id)));
+  store::AuditRow row = audit_row(caller, operation, object_of(target));
   row.decision = "denied";
   row.reason = std::move(reason);
   // Refused either way: nothing is lost but the line.
@@ -258,8 +254,8 @@ VendedKeyCache::Made StorageAccess::make_keys(const Caller& caller, const TableR
 }
 
 std::optional<StorageGrant> StorageAccess::grant_without_keys(const Caller& caller,
-                                                              const TableRef& table,
-                                                              const ScopeEntry* entry, TableId id,
+                                                              const GateTarget& target,
+                                                              const ScopeEntry* entry,
                                                               StorageRight right,
                                                               DelegationRequest asked) {
   StorageGrant out;
@@ -270,11 +266,12 @@ std::optional<StorageGrant> StorageAccess::grant_without_keys(const Caller& call
     const auto now = std::chrono::floor<std::chrono::seconds>(config_.now());
     GatewayClaims claims;
     claims.catalog_id = backends_.lake.catalog_id;
-    claims.table = id;
+    claims.table = target.id.value_or(TableId(-1));
     claims.uuid = entry->scope->uuid;
-    if (id.value < 0) {
+    if (!target.id) {
       claims.location = entry->scope->location;
-      claims.staged = table;
+      claims.staged = target.table;
+      claims.schema = target.schema;
     }
     claims.right = right;
     claims.expiration = gateway.expiration_at(now);
@@ -307,7 +304,7 @@ std::optional<StorageGrant> StorageAccess::grant_without_keys(const Caller& call
   return out;
 }
 
-Result<StorageGrant> StorageAccess::grant_from(const Caller& caller, const TableRef& table,
+Result<StorageGrant> StorageAccess::grant_from(const Caller& caller, const GateTarget& target,
                                                const ScopeEntry& entry, StorageRight right,
                                                DelegationRequest asked) {
   if (asked.wants_keys && has_sts()) {
@@ -321,10 +318,10 @@ Result<StorageGrant> StorageAccess::grant_from(const Caller& caller, const Table
     if (policy->fit) {
       auto keys = keys_.find_or_make(
           purpose_of(caller, *entry.scope, of_keys, *policy), config_.now(),
-          [&] { return make_keys(caller, table, *entry.scope, of_keys, *policy); });
+          [&] { return make_keys(caller, target.table, *entry.scope, of_keys, *policy); });
       if (keys) {
         StorageGrant out{StorageGrant::Kind::kKeys, of_keys, std::move(*keys)};
-        DIL_CHECK_OK(note_grant(caller, table, out, entry.scope->table));
+        DIL_CHECK_OK(note_grant(caller, target, out));
         ++granted_keys_;
         return out;
       }
@@ -337,9 +334,9 @@ Result<StorageGrant> StorageAccess::grant_from(const Caller& caller, const Table
     }
     ++unfit_;
   }
-  auto out = grant_without_keys(caller, table, &entry, entry.scope->table, right, asked);
+  auto out = grant_without_keys(caller, target, &entry, right, asked);
   if (!out) return StorageGrant{};
-  DIL_CHECK_OK(note_grant(caller, table, *out, entry.scope->table));
+  DIL_CHECK_OK(note_grant(caller, target, *out));
   return std::move(*out);
 }
 
@@ -347,9 +344,10 @@ Result<StorageGrant> StorageAccess::grant(const Caller& caller, const StorageTar
                                           DelegationRequest asked) {
   if (!asked.wants_any()) return StorageGrant{};
   if (auto ready = cached_grant(caller, target, asked)) return std::move(*ready);
-  DIL_TRY(const StorageRight right, right_of(caller, target.table, target.id));
-  DIL_TRY(const EntryPtr entry, entry_of(target.id, &target.version));
-  return grant_from(caller, target.table, *entry, right, asked);
+  const GateTarget gate{target.table, target.ids.table, target.ids.schema};
+  DIL_TRY(const StorageRight right, right_of(caller, gate));
+  DIL_TRY(const EntryPtr entry, entry_of(target.ids.table, &target.version));
+  return grant_from(caller, gate, *entry, right, asked);
 }
 
 std::optional<Result<StorageGrant>> StorageAccess::cached_grant(const Caller& caller,
@@ -360,10 +358,11 @@ std::optional<Result<StorageGrant>> StorageAccess::cached_grant(const Caller& ca
   const bool needs_scope = asked.wants_keys && (has_sts() || config_.gateway);
   EntryPtr entry;
   if (needs_scope) {
-    entry = cached_entry(target.id, &target.version);
+    entry = cached_entry(target.ids.table, &target.version);
     if (!entry) return std::nullopt;
   }
-  const ObjectRef object = object_of_table(target.table, target.id);
+  const GateTarget gate{target.table, target.ids.table, target.ids.schema};
+  const ObjectRef object = object_of(gate);
   const bool may_write = backends_.would_allow(caller, Action::kWriteTableData, object);
   const StorageRight right = may_write ? StorageRight::kWrite : StorageRight::kRead;
   if (asked.wants_keys && has_sts()) {
@@ -372,21 +371,21 @@ std::optional<Result<StorageGrant>> StorageAccess::cached_grant(const Caller& ca
     if (!policy.fit) return std::nullopt;
     auto keys = keys_.find(purpose_of(caller, *entry->scope, right, policy), config_.now());
     if (!keys) return std::nullopt;
-    Result<StorageRight> allowed = right_of(caller, target.table, target.id);
+    Result<StorageRight> allowed = right_of(caller, gate);
     if (!allowed) return Out(std::move(allowed).error());
     if (*allowed != right) return std::nullopt;
     StorageGrant granted{StorageGrant::Kind::kKeys, right, std::move(keys)};
-    if (Status noted = note_grant(caller, target.table, granted, target.id); !noted) {
+    if (Status noted = note_grant(caller, gate, granted); !noted) {
       return Out(std::move(noted).error());
     }
     ++granted_keys_;
     return Out(std::move(granted));
   }
-  Result<StorageRight> allowed = right_of(caller, target.table, target.id);
+  Result<StorageRight> allowed = right_of(caller, gate);
   if (!allowed) return Out(std::move(allowed).error());
-  auto out = grant_without_keys(caller, target.table, entry.get(), target.id, *allowed, asked);
+  auto out = grant_without_keys(caller, gate, entry.get(), *allowed, asked);
   if (!out) return std::nullopt;
-  if (Status noted = note_grant(caller, target.table, *out, target.id); !noted) {
+  if (Status noted = note_grant(caller, gate, *out); !noted) {
     return Out(std::move(noted).error());
   }
   return Out(std::move(*out));
@@ -398,7 +397,14 @@ Result<StorageGrant> StorageAccess::grant_staged(const Caller& caller, const Tab
                                                  DelegationRequest asked) {
   if (!asked.wants_any()) return StorageGrant{};
   // Signed one by one, each request is looked at when it comes.
-  DIL_TRY(const StorageRight right, right_of(caller, table, std::nullopt));
+  GateTarget gate{table, std::nullopt, {}};
+  {
+    DIL_TRY(pg::Lease lease, backends_.pool.acquire(backends_.deadline()));
+    DIL_TRY(const store::NamespaceRow space,
+            require_namespace(*lease, backends_.lake, table.levels));
+    gate.schema = space.schema_id;
+  }
+  DIL_TRY(const StorageRight right, right_of(caller, gate));
   if (right != StorageRight::kWrite) {
     ++denied_;
     return Error(Code::kPermissionDenied,
@@ -413,7 +419,7 @@ Result<StorageGrant> StorageAccess::grant_staged(const Caller& caller, const Tab
   }
   if (!scope) return std::move(scope).error();
   const EntryPtr entry = make_entry(std::move(*scope), {}, probe_.last_name_change());
-  return grant_from(caller, table, *entry, right, asked);
+  return grant_from(caller, gate, *entry, right, asked);
 }
 
 StorageCounters StorageAccess::counters() const {

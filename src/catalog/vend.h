@@ -16,6 +16,7 @@
 #include "catalog/head_probe.h"
 #include "catalog/name_lookup.h"
 #include "catalog/s3_gateway_keys.h"
+#include "catalog/service.h"
 #include "catalog/vend_keys.h"
 #include "catalog/vend_scope.h"
 #include "objstore/sts.h"
@@ -46,8 +47,15 @@ struct StorageGrant {
 // A table as it was just loaded.
 struct StorageTarget {
   TableRef table;
-  TableId id;
+  TableIds ids;
   std::string version;  // its metadata location
+};
+
+// What the gate is asked about. Grants go by both ids: without the schema's they would not count.
+struct GateTarget {
+  TableRef table;
+  std::optional<TableId> id;  // nullopt: of a table that is staged
+  SchemaId schema;
 };
 
 struct StorageCounters {
@@ -109,14 +117,13 @@ class StorageAccess {
   Result<std::shared_ptr<const StorageScope>> fresh_scope_of(TableId table);
 
   // The right that the gate leaves the caller; the decision is recorded.
-  Result<StorageRight> right_of(const Caller& caller, const TableRef& table,
-                                std::optional<TableId> id) const;
+  Result<StorageRight> right_of(const Caller& caller, const GateTarget& target) const;
 
   SnapshotId last_name_change() const { return probe_.last_name_change(); }
   // Tells the record of a request for an object that was refused although the gate allows the
   // table.
-  void note_refusal(const Caller& caller, std::string_view operation, const TableRef& table,
-                    TableId id, std::string reason) const;
+  void note_refusal(const Caller& caller, std::string_view operation, const GateTarget& target,
+                    std::string reason) const;
 
   bool has_sts() const;
   bool signs_requests() const { return config_.signs_requests; }
@@ -144,21 +151,21 @@ class StorageAccess {
   EntryPtr make_entry(std::shared_ptr<const StorageScope> scope, std::string version,
                       SnapshotId name_change) const;
   Policy make_policy(const StorageScope& scope, StorageRight right, bool prefers_wider) const;
-  ObjectRef object_of_table(const TableRef& table, std::optional<TableId> id) const;
+  ObjectRef object_of(const GateTarget& target) const;
   // kUnavailable: the record takes no more.
-  Status note_grant(const Caller& caller, const TableRef& table, const StorageGrant& grant,
-                    TableId id) const;
+  Status note_grant(const Caller& caller, const GateTarget& target,
+                    const StorageGrant& grant) const;
   std::string purpose_of(const Caller& caller, const StorageScope& scope, StorageRight right,
                          const Policy& policy) const;
   VendedKeyCache::Made make_keys(const Caller& caller, const TableRef& table,
                                  const StorageScope& scope, StorageRight right,
                                  const Policy& policy);
-  Result<StorageGrant> grant_from(const Caller& caller, const TableRef& table,
+  Result<StorageGrant> grant_from(const Caller& caller, const GateTarget& target,
                                   const ScopeEntry& entry, StorageRight right,
                                   DelegationRequest asked);
-  std::optional<StorageGrant> grant_without_keys(const Caller& caller, const TableRef& table,
-                                                 const ScopeEntry* entry, TableId id,
-                                                 StorageRight right, DelegationRequest asked);
+  std::optional<StorageGrant> grant_without_keys(const Caller& caller, const GateTarget& target,
+                                                 const ScopeEntry* entry, StorageRight right,
+                                                 DelegationRequest asked);
   void note(std::string_view what, const Error* why) const;
 
   const Config config_;

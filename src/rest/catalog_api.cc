@@ -28,12 +28,11 @@ Status ServiceCatalog::check_table(const catalog::Caller& caller, const catalog:
   return service_.check_table(caller, table);
 }
 
-std::optional<TableId> ServiceCatalog::known_table(const catalog::TableRef& table,
-                                                   const catalog::HeadProbe::Fresh& fresh) {
-  return service_.known_table(table, fresh);
+std::optional<catalog::TableIds> ServiceCatalog::known_table(const catalog::TableRef& table) {
+  return service_.known_table(table);
 }
 
-Result<TableId> ServiceCatalog::find_table(const catalog::TableRef& table) {
+Result<catalog::TableIds> ServiceCatalog::find_table(const catalog::TableRef& table) {
   return service_.find_table(table);
 }
 

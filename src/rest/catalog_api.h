@@ -32,9 +32,8 @@ class CatalogApi {
   virtual Result<std::shared_ptr<const catalog::TableAnswer>> load_table(
       const catalog::Caller& caller, const catalog::LoadTableRequest& request) = 0;
   virtual Status check_table(const catalog::Caller& caller, const catalog::TableRef& table) = 0;
-  virtual std::optional<TableId> known_table(const catalog::TableRef& table,
-                                             const catalog::HeadProbe::Fresh& fresh) = 0;
-  virtual Result<TableId> find_table(const catalog::TableRef& table) = 0;
+  virtual std::optional<catalog::TableIds> known_table(const catalog::TableRef& table) = 0;
+  virtual Result<catalog::TableIds> find_table(const catalog::TableRef& table) = 0;
   virtual Result<std::vector<catalog::Levels>> list_namespaces(
       const catalog::Caller& caller, const std::optional<catalog::Levels>& parent) = 0;
   virtual Result<std::map<std::string, std::string>> load_namespace(
@@ -109,9 +108,8 @@ class ServiceCatalog final : public CatalogApi {
   Result<std::shared_ptr<const catalog::TableAnswer>> load_table(
       const catalog::Caller& caller, const catalog::LoadTableRequest& request) override;
   Status check_table(const catalog::Caller& caller, const catalog::TableRef& table) override;
-  std::optional<TableId> known_table(const catalog::TableRef& table,
-                                     const catalog::HeadProbe::Fresh& fresh) override;
-  Result<TableId> find_table(const catalog::TableRef& table) override;
+  std::optional<catalog::TableIds> known_table(const catalog::TableRef& table) override;
+  Result<catalog::TableIds> find_table(const catalog::TableRef& table) override;
   Result<std::vector<catalog::Levels>> list_namespaces(
       const catalog::Caller& caller, const std::optional<catalog::Levels>& parent) override;
   Result<std::map<std::string, std::string>> load_namespace(const catalog::Caller& caller,

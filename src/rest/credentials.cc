@@ -20,8 +20,21 @@ catalog::DelegationRequest delegation(const Context& context, const Call& call) 
   return delegation_of(call.request);
 }
 
-catalog::StorageTarget storage_target(const Call& call) {
-  return {call.load.table, call.found->table_id, call.found->metadata_location};
+std::optional<catalog::StorageTarget> known_target(const Context& context, const Call& call) {
+  const auto ids = context.deps.catalog.known_table(call.load.table);
+  if (!ids || ids->table != call.found->table_id) return std::nullopt;
+  return catalog::StorageTarget{call.load.table, *ids, call.found->metadata_location};
+}
+
+Result<catalog::StorageTarget> storage_target(const Context& context,
+                                              const catalog::TableRef& table,
+                                              const catalog::TableAnswer& answer) {
+  DIL_TRY(const catalog::TableIds ids, context.deps.catalog.find_table(table));
+  if (ids.table != answer.table_id) {
+    return make_error(Code::kNoSuchTable, "Table does not exist any more: {}",
+                      catalog::display_name(table));
+  }
+  return catalog::StorageTarget{table, ids, answer.metadata_location};
 }
 
 StorageAnswer caller_storage(const Context& context, const Call& call,
@@ -56,7 +69,9 @@ Answered load_credentials(const Context& context, Call& call) {
   DIL_TRY(call.found, context.deps.catalog.load_table(call.caller, call.load));
   catalog::StorageGrant grant;
   if (context.deps.storage != nullptr) {
-    DIL_TRY(grant, context.deps.storage->grant(call.caller, storage_target(call), asked));
+    DIL_TRY(const catalog::StorageTarget target,
+            storage_target(context, call.load.table, *call.found));
+    DIL_TRY(grant, context.deps.storage->grant(call.caller, target, asked));
   }
   if (!grant.keys) {
     return Error(Code::kUnsupported, "there are no keys to be had for this table");

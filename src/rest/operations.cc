@@ -147,8 +147,8 @@ catalog::TableRef reference(const Call& call) { return {call.levels, call.name};
 // The answer to a load with what the grant gives; 304 when the client has exactly that.
 net::Response answer_with(const Context& context, const Call& call,
                           const catalog::StorageGrant& grant) {
-  return context.table_answers.respond_with(
-      call.request, *call.found, caller_storage(context, call, call.load.table, grant));
+  return context.table_answers.respond_with(call.request, *call.found,
+                                            caller_storage(context, call, call.load.table, grant));
 }
 
 }  // namespace
@@ -232,7 +232,9 @@ std::optional<Answered> load_cached_table(const Context& context, Call& call,
   call.found = context.deps.catalog.cached_table(call.caller, call.load, *head);
   if (!call.found) return std::nullopt;
   if (const auto asked = delegation(context, call); asked.wants_any()) {
-    auto grant = context.deps.storage->cached_grant(call.caller, storage_target(call), asked);
+    const auto target = known_target(context, call);
+    if (!target) return std::nullopt;
+    auto grant = context.deps.storage->cached_grant(call.caller, *target, asked);
     if (!grant) return std::nullopt;
     if (!grant->has_value()) return Answered(std::move(*grant).error());
     if ((*grant)->kind != catalog::StorageGrant::Kind::kNone) {
@@ -249,8 +251,10 @@ Answered load_table(const Context& context, Call& call) {
     DIL_TRY(call.found, context.deps.catalog.load_table(call.caller, call.load));
   }
   if (const auto asked = delegation(context, call); asked.wants_any()) {
+    DIL_TRY(const catalog::StorageTarget target,
+            storage_target(context, call.load.table, *call.found));
     DIL_TRY(const catalog::StorageGrant grant,
-            context.deps.storage->grant(call.caller, storage_target(call), asked));
+            context.deps.storage->grant(call.caller, target, asked));
     if (grant.kind != catalog::StorageGrant::Kind::kNone) return answer_with(context, call, grant);
   }
   if (auto response = context.table_answers.respond(call.request, *call.found)) {

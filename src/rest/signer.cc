@@ -82,11 +82,12 @@ std::optional<Answered> sign_cached(const Context& context, Call& call, const He
   if (!head.has_value()) return Answered(head.error());
   if (call.request.body.size() > kSmallBody) return std::nullopt;
   const catalog::TableRef table{call.levels, call.name};
-  const std::optional<TableId> id = context.deps.catalog.known_table(table, *head);
-  if (!id) return std::nullopt;
+  const std::optional<catalog::TableIds> ids = context.deps.catalog.known_table(table);
+  if (!ids) return std::nullopt;
   Result<catalog::SignRequest> request = read_sign_request(call.request.body);
   if (!request) return Answered(std::move(request).error());
-  auto outcome = context.deps.signing->sign_cached(call.caller, table, *id, *request);
+  auto outcome =
+      context.deps.signing->sign_cached(call.caller, {table, ids->table, ids->schema}, *request);
   if (!outcome) return std::nullopt;
   return answer(std::move(*outcome));
 }
@@ -95,8 +96,8 @@ Answered sign_for_table(const Context& context, Call& call) {
   if (context.deps.signing == nullptr) return no_signing();
   DIL_TRY(const catalog::SignRequest request, read_sign_request(call.request.body));
   const catalog::TableRef table{call.levels, call.name};
-  DIL_TRY(const TableId id, context.deps.catalog.find_table(table));
-  return answer(context.deps.signing->sign(call.caller, table, id, request));
+  DIL_TRY(const catalog::TableIds ids, context.deps.catalog.find_table(table));
+  return answer(context.deps.signing->sign(call.caller, {table, ids.table, ids.schema}, request));
 }
 
 // The route of older clients, which name no table.

@@ -28,8 +28,9 @@ net::Response metadata_answer(const catalog::TableAnswer& answer) {
 net::Response answer_fresh(const Context& context, const Call& call, const catalog::TableRef& name,
                            const catalog::TableAnswer& table) {
   if (const auto asked = delegation(context, call); asked.wants_any()) {
-    const auto grant = context.deps.storage->grant(
-        call.caller, {name, table.table_id, table.metadata_location}, asked);
+    const auto target = storage_target(context, name, table);
+    if (!target) return context.table_answers.respond_fresh(table);
+    const auto grant = context.deps.storage->grant(call.caller, *target, asked);
     if (grant && grant->kind != catalog::StorageGrant::Kind::kNone) {
       return context.table_answers.respond_fresh_with(table,
                                                       caller_storage(context, call, name, *grant));

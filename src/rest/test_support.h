@@ -56,12 +56,12 @@ class FakeCatalog final : public CatalogApi {
     if (tables.contains({table.levels, table.name})) return {};
     return Error(Code::kNoSuchTable, "Table does not exist");
   }
-  std::optional<TableId> known_table(const catalog::TableRef&,
-                                     const catalog::HeadProbe::Fresh&) override {
+  std::optional<catalog::TableIds> known_table(const catalog::TableRef&) override {
     return std::nullopt;
   }
-  Result<TableId> find_table(const catalog::TableRef& table) override {
-    if (tables.contains({table.levels, table.name})) return TableId(1);
+  Result<catalog::TableIds> find_table(const catalog::TableRef& table) override {
+    if (tables.contains({table.levels, table.name}))
+      return catalog::TableIds{TableId(1), SchemaId(1)};
     return Error(Code::kNoSuchTable, "Table does not exist");
   }
   Result<std::vector<catalog::Levels>> list_namespaces(
