@@ -58,9 +58,10 @@ test: deps-spark ## everything that CI runs
 	@tools/run_tests.py
 
 .PHONY: bench
-bench: build ## LoadTable beside a static responder; commits beside DuckDB's own
+bench: build ## LoadTable beside a static responder; commits beside DuckDB's own; signing beside OpenSSL
 	@$(PYTHON) bench/run.py
 	@$(PYTHON) bench/commits.py
+	@build/release/bench/sign_rate
 
 .PHONY: soak
 soak: deps-spark ## the large cases at whole size, and long fuzzing

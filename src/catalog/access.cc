@@ -88,7 +88,9 @@ bool Access::hides_schema(const std::vector<std::string>& roles, SchemaId schema
 }
 
 bool Access::sees(const std::vector<std::string>& roles, const ObjectRef& object) const {
-  if (grants_.empty() || !object.schema) return true;
+  if (grants_.empty()) return true;
+  // Grants go by both ids: half a name is no way around them.
+  if (!object.schema) return !object.table && !object.view;
   const Grants* of_schema = grants(ObjectKind::kSchema, object.schema->value);
   const Grants* own = nullptr;
   if (object.table) own = grants(ObjectKind::kTable, object.table->value);
@@ -97,7 +99,9 @@ bool Access::sees(const std::vector<std::string>& roles, const ObjectRef& object
 }
 
 bool Access::may_modify(const std::vector<std::string>& roles, const ObjectRef& object) const {
-  if (grants_.empty() || !object.schema) return true;
+  if (grants_.empty()) return true;
+  // Grants go by both ids: half a name is no way around them.
+  if (!object.schema) return !object.table && !object.view;
   const Grants* of_schema = grants(ObjectKind::kSchema, object.schema->value);
   const Grants* own = nullptr;
   if (object.table) own = grants(ObjectKind::kTable, object.table->value);
