@@ -101,10 +101,11 @@ class Stack:
 
     @classmethod
     def open(cls, state: pathlib.Path | str | None = None, base_port: int | None = None,
-             fsync: bool | None = None) -> Stack:
+             fsync: bool | None = None, sts: bool | None = None) -> Stack:
         """The stack of a folder; its settings are made if the folder has none.
 
-        base_port: only for a new stack (default: a free block). fsync: kept when None.
+        base_port: only for a new stack (default: a free block). fsync, sts (whether the store
+        makes session keys): kept when None.
         """
         state = pathlib.Path(state or default_state()).resolve()
         try:
@@ -129,6 +130,8 @@ class Stack:
                 _claim(settings["base_port"]).write_text(f"{state}\n")
             if fsync is not None:
                 settings["pg"]["fsync"] = fsync
+            if sts is not None:
+                settings["s3"]["sts"] = sts
             text = json.dumps(settings, indent=1)
             if not file.is_file() or file.read_text() != text:
                 write_private(file, text)
@@ -167,7 +170,7 @@ class Stack:
             other.join()
             if failures:
                 raise failures[0]
-            if check:
+            if check and self.s3.has_sts:
                 self.s3.check_sts()
 
     def _ports_are_ours(self) -> None:

@@ -55,6 +55,10 @@ class ObjectStore:
             (("master", base + 1), ("volume", base + 3), ("filer", base + 5), ("s3", base + 11))]
 
     @property
+    def has_sts(self) -> bool:
+        return self.settings.get("sts", True)
+
+    @property
     def admin(self) -> sigv4.Keys:
         return sigv4.Keys(self.settings["admin_key"], self.settings["admin_secret"])
 
@@ -117,7 +121,8 @@ class ObjectStore:
             "-filer.disableHttp", "-s3", f"-s3.port={self.port}", f"-s3.port.grpc={base + 11}",
             f"-s3.localSocket={self._own_sockets[1]}", "-s3.port.iceberg=0", "-s3.port.lance=0",
             "-s3.domainName=s3.localhost", f"-s3.config={home}/s3.json",
-            f"-s3.iam.config={home}/iam.json", "-s3.autoCreateBucket=false"]
+            "-s3.autoCreateBucket=false",
+            f"-s3.iam.config={home}/iam.json" if self.has_sts else "-s3.iam=false"]
         environment = {name: value for name, value in os.environ.items()
                        if not name.startswith(("DUCKICELAKE_", "AWS_", "WEED_"))}
         with open(self.log, "ab") as log:

@@ -23,16 +23,19 @@ _numbers = itertools.count(1)
 
 
 @contextlib.contextmanager
-def private_stack():
-    """A stack of this test process, gone afterwards; DUCKICELAKE_TEST_STACK names one to use."""
+def private_stack(sts: bool = True):
+    """A stack of this test process, gone afterwards; DUCKICELAKE_TEST_STACK names one to use.
+
+    Without `sts`: one whose object store makes no session keys.
+    """
     given = os.environ.get("DUCKICELAKE_TEST_STACK")
-    if given:
+    if given and sts:
         stack = Stack.open(given)
         stack.up()
         yield stack
         return
     folder = pathlib.Path(tempfile.mkdtemp(prefix="duckicelake-test-"))
-    stack = Stack.open(folder / "stack", fsync=False)
+    stack = Stack.open(folder / "stack", fsync=False, sts=sts)
     try:
         stack.up()
         yield stack
