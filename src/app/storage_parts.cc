@@ -3,10 +3,13 @@
 
 #include "app/backends.h"
 #include "objstore/endpoint.h"
+#include "sign/hash.h"
 
 namespace duckicelake::app {
 namespace {
 
+// A table is written between its staging and its commit.
+constexpr std::chrono::hours kStagedLife{12};
 constexpr std::string_view kLogger = "duckicelake.storage";
 
 // AWS reads "${*}" in a policy as a plain '*'; other stores match other names by it.
@@ -49,6 +52,9 @@ Result<std::unique_ptr<StorageParts>> StorageParts::make(const Settings& setting
   if (settings.gateway.is_enabled) {
     config.gateway.emplace(settings.gateway.secret, settings.gateway.url, settings.gateway.ttl);
   }
+  config.staging.emplace(
+      Secret(sign::hmac_sha256(settings.store.root_secret.reveal(), "staged tables")), "",
+      kStagedLife);
   config.on_event = [&logger](std::string_view what, const Error* why) {
     if (why != nullptr) {
       logger.log_error(LogLevel::kWarning, kLogger, what, *why);

@@ -228,10 +228,14 @@ Status S3Gateway::check_staged(const GatewayClaims& claims, const Caller& caller
   if (allowed != StorageRight::kWrite || claims.right != StorageRight::kWrite) {
     return denied("the table may only be read");
   }
-  DIL_TRY(const auto scope, staged_storage_scope(backends_.pool, backends_.deadline(),
-                                                 backends_.objects, backends_.lake, claims.uuid,
-                                                 backends_.objects.uri_of(claims.location)));
-  std::optional<Status> known = check_in_scope(*scope, StorageRight::kWrite, operation);
+  const auto scope =
+      staged_storage_scope(backends_.pool, backends_.deadline(), backends_.objects, backends_.lake,
+                           claims.uuid, backends_.objects.uri_of(claims.location));
+  if (!scope && scope.error().code() == Code::kUnsupported) {
+    return denied("another table has the place by now");
+  }
+  if (!scope) return scope.error();
+  std::optional<Status> known = check_in_scope(**scope, StorageRight::kWrite, operation);
   return known ? std::move(*known) : Status(denied("the object is not the table's"));
 }
 

@@ -296,6 +296,23 @@ Result<SignedRequest> RequestSigning::sign(const Caller& caller, const GateTarge
                 guard_.check(*target.id, *right, understood->operation));
 }
 
+Result<SignedRequest> RequestSigning::sign_staged(const Caller& caller, const TableRef& table,
+                                                  std::string_view token,
+                                                  const SignRequest& request) {
+  Result<Read> understood = read(request);
+  if (!understood) {
+    ++denied_;
+    return std::move(understood).error();
+  }
+  const GateTarget target{table, std::nullopt, {}};
+  const auto scope = access_.staged_scope(caller, table, token);
+  if (!scope) return finish(caller, target, *understood, scope.error());
+  std::optional<Status> allowed =
+      check_in_scope(**scope, StorageRight::kWrite, understood->operation);
+  return finish(caller, target, *understood,
+                allowed ? std::move(*allowed) : Status(refused("the object is not the table's")));
+}
+
 Result<RequestSigning::Owner> RequestSigning::owner_of(const std::string& key) {
   const std::string folder = folder_of(key);
   const Clock::time_point now = now_();

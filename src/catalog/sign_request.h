@@ -92,6 +92,9 @@ class RequestSigning {
                              const SignRequest& request);
   std::optional<Result<SignedRequest>> sign_cached(const Caller& caller, const GateTarget& target,
                                                    const SignRequest& request);
+  // For one that is staged; `token` is StorageGrant::staged_token.
+  Result<SignedRequest> sign_staged(const Caller& caller, const TableRef& table,
+                                    std::string_view token, const SignRequest& request);
   // For whichever table the object belongs to.
   Result<SignedRequest> sign_anywhere(const Caller& caller, const SignRequest& request);
 

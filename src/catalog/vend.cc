@@ -253,6 +253,29 @@ VendedKeyCache::Made StorageAccess::make_keys(const Caller& caller, const TableR
   return std::shared_ptr<const VendedKeys>(std::move(keys));
 }
 
+GatewayClaims StorageAccess::claims_for(const Caller& caller, const GateTarget& target,
+                                        const StorageScope& scope, StorageRight right,
+                                        const GatewayKeys& maker) const {
+  GatewayClaims out;
+  out.catalog_id = backends_.lake.catalog_id;
+  out.table = target.id.value_or(TableId(-1));
+  out.uuid = scope.uuid;
+  if (!target.id) {
+    out.location = scope.location;
+    out.staged = target.table;
+    out.schema = target.schema;
+  }
+  out.right = right;
+  out.expiration = maker.expiration_at(std::chrono::floor<std::chrono::seconds>(config_.now()));
+  out.principal = caller.principal;
+  if (const auto& subject = caller.principal.subject) {
+    // Keys are no way to outlast the token.
+    out.expiration = std::min(out.expiration,
+                              std::chrono::sys_seconds(std::chrono::seconds(subject->expires_at)));
+  }
+  return out;
+}
+
 std::optional<StorageGrant> StorageAccess::grant_without_keys(const Caller& caller,
                                                               const GateTarget& target,
                                                               const ScopeEntry* entry,
@@ -263,27 +286,10 @@ std::optional<StorageGrant> StorageAccess::grant_without_keys(const Caller& call
   if (asked.wants_keys && config_.gateway) {
     if (entry == nullptr) return std::nullopt;
     const GatewayKeys& gateway = *config_.gateway;
-    const auto now = std::chrono::floor<std::chrono::seconds>(config_.now());
-    GatewayClaims claims;
-    claims.catalog_id = backends_.lake.catalog_id;
-    claims.table = target.id.value_or(TableId(-1));
-    claims.uuid = entry->scope->uuid;
-    if (!target.id) {
-      claims.location = entry->scope->location;
-      claims.staged = target.table;
-      claims.schema = target.schema;
-    }
-    claims.right = right;
-    claims.expiration = gateway.expiration_at(now);
-    claims.principal = caller.principal;
-    if (const auto& subject = caller.principal.subject) {
-      // Keys are no way to outlast the token.
-      claims.expiration = std::min(
-          claims.expiration, std::chrono::sys_seconds(std::chrono::seconds(subject->expires_at)));
-    }
+    const GatewayClaims claims = claims_for(caller, target, *entry->scope, right, gateway);
     GatewayKeys::Minted minted = gateway.mint(claims);
     auto keys = std::make_shared<VendedKeys>();
-    keys->made = now;
+    keys->made = std::chrono::floor<std::chrono::seconds>(config_.now());
     keys->expiration = claims.expiration;
     keys->right = right;
     keys->routes = entry->scope->routes();
@@ -299,6 +305,11 @@ std::optional<StorageGrant> StorageAccess::grant_without_keys(const Caller& call
   }
   if (config_.signs_requests) {
     out.kind = StorageGrant::Kind::kSigning;
+    if (!target.id && entry != nullptr && config_.staging) {
+      const GatewayKeys::Minted minted =
+          config_.staging->mint(claims_for(caller, target, *entry->scope, right, *config_.staging));
+      out.staged_token = minted.access_key + "." + minted.secret_key.reveal();
+    }
     ++granted_signing_;
   }
   return out;
@@ -420,6 +431,30 @@ Result<StorageGrant> StorageAccess::grant_staged(const Caller& caller, const Tab
   if (!scope) return std::move(scope).error();
   const EntryPtr entry = make_entry(std::move(*scope), {}, probe_.last_name_change());
   return grant_from(caller, gate, *entry, right, asked);
+}
+
+Result<std::shared_ptr<const StorageScope>> StorageAccess::staged_scope(
+    const Caller& caller, const TableRef& table, std::string_view token) const {
+  const Error refusal(Code::kPermissionDenied, "the table is not staged for the caller");
+  const std::size_t dot = token.rfind('.');
+  if (!config_.staging || dot == std::string_view::npos) return refusal;
+  const std::string_view claimed = token.substr(0, dot);
+  if (!config_.staging->secret_of(claimed).equals(token.substr(dot + 1))) return refusal;
+  const Result<GatewayClaims> claims = GatewayKeys::parse(claimed);
+  const auto now = std::chrono::floor<std::chrono::seconds>(config_.now());
+  const bool is_good = claims && now < claims->expiration && claims->staged == table &&
+                       claims->table.value < 0 && claims->catalog_id == backends_.lake.catalog_id &&
+                       claims->principal.id == caller.principal.id &&
+                       claims->principal.subject_id() == caller.principal.subject_id();
+  if (!is_good) return refusal;
+  DIL_TRY(const StorageRight right, right_of(caller, {table, std::nullopt, claims->schema}));
+  if (right != StorageRight::kWrite) return refusal;
+  auto scope =
+      staged_storage_scope(backends_.pool, backends_.deadline(), backends_.objects, backends_.lake,
+                           claims->uuid, backends_.objects.uri_of(claims->location));
+  // Somebody else has the place by now.
+  if (!scope && scope.error().code() == Code::kUnsupported) return refusal;
+  return scope;
 }
 
 StorageCounters StorageAccess::counters() const {

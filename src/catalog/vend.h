@@ -42,6 +42,9 @@ struct StorageGrant {
   Kind kind = Kind::kNone;
   StorageRight right = StorageRight::kRead;
   std::shared_ptr<const VendedKeys> keys;  // of kKeys and kGatewayKeys
+  // Of kSigning for a table that is staged: what the signer is to be shown, for it does not find
+  // the table. Says where it is staged, and by whom.
+  std::string staged_token = {};
 };
 
 // A table as it was just loaded.
@@ -83,6 +86,7 @@ class StorageAccess {
     std::chrono::seconds duration{3600};
     sign::Wildcards wildcards = sign::Wildcards::kRefuse;
     std::optional<GatewayKeys> gateway;
+    std::optional<GatewayKeys> staging;  // makes staged_token; its URL is not used
     bool signs_requests = true;
     StorageScopeLimits limits;
     std::size_t max_cached_keys = 10'000;
@@ -109,6 +113,12 @@ class StorageAccess {
   Result<StorageGrant> grant_staged(const Caller& caller, const TableRef& table,
                                     const std::string& uuid, const std::string& location,
                                     DelegationRequest asked);
+
+  // The folder of a table that is still staged, which a token speaks of, when it may be written
+  // to: by the caller whose token it is, while nothing else is in its way. kPermissionDenied.
+  Result<std::shared_ptr<const StorageScope>> staged_scope(const Caller& caller,
+                                                           const TableRef& table,
+                                                           std::string_view token) const;
 
   // The keys of the bucket that are the table's; as fresh as `scope_life` says.
   Result<std::shared_ptr<const StorageScope>> scope_of(TableId table);
@@ -152,6 +162,10 @@ class StorageAccess {
                       SnapshotId name_change) const;
   Policy make_policy(const StorageScope& scope, StorageRight right, bool prefers_wider) const;
   ObjectRef object_of(const GateTarget& target) const;
+  // What keys of our own making say.
+  GatewayClaims claims_for(const Caller& caller, const GateTarget& target,
+                           const StorageScope& scope, StorageRight right,
+                           const GatewayKeys& maker) const;
   // kUnavailable: the record takes no more.
   Status note_grant(const Caller& caller, const GateTarget& target,
                     const StorageGrant& grant) const;

@@ -61,6 +61,8 @@ constexpr QueryParameter kAuditQuery[] = {
     {"from-ms", kMilliseconds, "Not before this time, in milliseconds since 1970."},
     {"to-ms", kMilliseconds, "Before this time."}};
 
+constexpr QueryParameter kSignQuery[] = {
+    {"staged", kString, "Of a table that is staged: as its signer.endpoint has it."}};
 constexpr QueryParameter kDropTableQuery[] = {{"purgeRequested",
                                                R"({"type":"boolean","default":false})",
                                                "Remove the table's files and metadata as well."}};
@@ -160,6 +162,7 @@ constexpr Route kRoutes[] = {
      .action = Action::kReadTableData,
      .summary = "Sign a request for an object of the table",
      .tag = kCatalog,
+     .query = kSignQuery,
      .media_type = kJson,
      .schema = "RemoteSignResult",
      .request = "RemoteSignRequest",

@@ -96,7 +96,13 @@ Answered sign_for_table(const Context& context, Call& call) {
   if (context.deps.signing == nullptr) return no_signing();
   DIL_TRY(const catalog::SignRequest request, read_sign_request(call.request.body));
   const catalog::TableRef table{call.levels, call.name};
-  DIL_TRY(const catalog::TableIds ids, context.deps.catalog.find_table(table));
+  const Result<catalog::TableIds> found = context.deps.catalog.find_table(table);
+  DIL_TRY(const std::optional<std::string_view> staged, call.parameter("staged"));
+  if (!found && found.error().code() == Code::kNoSuchTable && staged) {
+    return answer(context.deps.signing->sign_staged(call.caller, table, *staged, request));
+  }
+  if (!found) return found.error();
+  const catalog::TableIds ids = *found;
   return answer(context.deps.signing->sign(call.caller, {table, ids.table, ids.schema}, request));
 }
 

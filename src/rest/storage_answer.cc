@@ -152,15 +152,18 @@ StorageAnswer storage_answer(const RestConfig& config, const catalog::StorageGra
       out.has_keys = true;
       break;
     }
-    case Kind::kSigning:
+    case Kind::kSigning: {
+      std::string sign_path = path + "/sign";
+      if (!grant.staged_token.empty()) sign_path += "?staged=" + grant.staged_token;
       members["s3.remote-signing-enabled"] = "true";
       members["s3.signer"] = "S3V4RestSigner";
       members["s3.signer.uri"] = server_url;
-      members["s3.signer.endpoint"] = path + "/sign";
+      members["s3.signer.endpoint"] = sign_path;
       members["signer.uri"] = server_url;
-      members["signer.endpoint"] = path + "/sign";
+      members["signer.endpoint"] = sign_path;
       members["py-io-impl"] = "pyiceberg.io.fsspec.FsspecFileIO";
       break;
+    }
   }
   out.config = to_json(members);
   out.mark = to_hex(sign::sha256(out.config + '\n' + out.credentials).substr(0, kMarkBytes));

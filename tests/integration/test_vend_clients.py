@@ -103,6 +103,8 @@ def test_spark_with_signed_requests(server, made):
     spark = Spark(keyless, **KEYLESS, **{"header.X-Iceberg-Access-Delegation": "remote-signing"})
     try:
         spark_round(spark, made, "spark_signed")
+        spark.sql("CREATE TABLE ice.keyless.signed_new USING iceberg AS SELECT 7L AS id")
+        assert made.execute("SELECT id FROM lake.keyless.signed_new").fetchall() == [(7,)]
         assert keyless.metrics()['duckicelake_s3_sign_total{decision="granted"}'] > 5
     finally:
         spark.close()

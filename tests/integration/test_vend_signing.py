@@ -181,6 +181,30 @@ def test_signatures_are_for_now(ground, signer):
     assert "x-amz-date" not in signed.json()["headers"]
 
 
+def test_a_staged_table_s_folder_is_signed_for_with_its_token_only(keyless, ground, signer):
+    body = {"name": "staged", "stage-create": True, "schema": {
+        "type": "struct", "fields": [{"id": 1, "name": "id", "required": False, "type": "long"}]}}
+    answer = keyless.http.post(f"{keyless.api}/namespaces/signing/tables", json=body, headers=SIGNING)
+    assert answer.status_code == 200, answer.text
+    folder = answer.json()["metadata"]["location"].split("/", 3)[3] + "/"
+    url = f"{keyless.url}/{answer.json()['config']['s3.signer.endpoint']}"
+    staged = raw_s3.RemotelySigned(ground.place, url)
+    assert staged.request("PUT", folder + "data/f", body=b"x").status == 200
+    assert staged.request("GET", folder + "data/f").body == b"x"
+    assert staged.request("DELETE", folder + "data/f").status == 403
+    assert staged.request("PUT", folder[:-1] + "2/f", body=b"x").status == 403
+    assert staged.request("GET", ground.targets["own data"][0]).status == 403
+    plain = url.split("?")[0]
+    for bad in (plain, plain + "?staged=", url[:-1] + ("A" if url[-1] != "A" else "B"),
+                url.replace("tables/staged/", "tables/other/"), url + "x"):
+        way = raw_s3.RemotelySigned(ground.place, bad)
+        assert way.request("PUT", folder + "data/g", body=b"x").status in (403, 404), bad
+    # Once somebody else has the place, it is nobody's to stage.
+    ground.lake.session().execute("CREATE TABLE lake.signing.staged AS SELECT range AS id FROM range(9)")
+    ground.lake.session().execute("ALTER TABLE lake.signing.staged RENAME TO moved")
+    assert staged.request("PUT", folder + "data/h", body=b"x").status == 403
+
+
 def test_requests_that_are_none_are_400(keyless, ground, signer):
     for body in ({}, {"method": "GET"}, {"method": "GET", "uri": 1, "region": "r", "headers": {}},
                  {"method": "GET", "uri": "u", "region": "r", "headers": {"a": "b"}},
