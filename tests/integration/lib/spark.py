@@ -27,7 +27,8 @@ def tick(name: str) -> str:
 class Spark:
     name = "spark"
 
-    def __init__(self, server):
+    def __init__(self, server, **properties):
+        """`properties` of the catalog take the place of the tests' own; None leaves one out."""
         python = DEPS / "venv-spark/bin/python"
         jars = sorted((DEPS / "spark-jars").glob("*.jar"))
         if not python.exists() or not jars:
@@ -41,6 +42,7 @@ class Spark:
             env=env | {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": str(python)},
             cwd=self.folder)
         store = server.lake.env
+        files = self._store_jar()
         catalog = {
             "type": "rest", "uri": server.url, "warehouse": "lake",
             "io-impl": "org.apache.iceberg.aws.s3.S3FileIO",
@@ -48,10 +50,14 @@ class Spark:
             "s3.access-key-id": store["DUCKICELAKE_S3_ROOT_KEY"],
             "s3.secret-access-key": store["DUCKICELAKE_S3_ROOT_SECRET"],
             "client.region": store["DUCKICELAKE_S3_REGION"], "cache-enabled": "false",
-            "header.X-Iceberg-Access-Delegation": ""}
+            "header.X-Iceberg-Access-Delegation": ""} | properties
+        catalog = {key: value for key, value in catalog.items() if value is not None}
         settings = {f"spark.sql.catalog.ice.{key}": value for key, value in catalog.items()}
+        settings |= {f"spark.hadoop.duckicelake.store.{key}": value
+                     for key, value in catalog.items() if key.startswith(("s3.", "client."))}
         self._ask(settings | {
-            "spark.jars": ",".join(map(str, jars)), "spark.driver.memory": "1g",
+            "spark.jars": ",".join(map(str, [*jars, files])), "spark.driver.memory": "1g",
+            "spark.hadoop.fs.s3.impl": "duckicelake.StoreFileSystem",
             "spark.ui.enabled": "false", "spark.driver.bindAddress": "127.0.0.1",
             "spark.driver.host": "127.0.0.1", "spark.sql.shuffle.partitions": "2",
             "spark.sql.session.timeZone": "UTC", "spark.sql.caseSensitive": "true",
@@ -61,6 +67,17 @@ class Spark:
             "spark.sql.extensions":
                 "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
             "spark.sql.catalog.ice": "org.apache.iceberg.spark.SparkCatalog"})
+
+    def _store_jar(self) -> pathlib.Path:
+        """With the file system that Spark's add_files lists its source with."""
+        spark = next((DEPS / "venv-spark/lib").glob("python*/site-packages/pyspark/jars"))
+        classes = self.folder / "classes"
+        subprocess.run(
+            ["javac", "--release", "17", "-nowarn", "-cp", f"{DEPS / 'spark-jars'}/*:{spark}/*",
+             "-d", str(classes), str(pathlib.Path(__file__).with_name("StoreFileSystem.java"))],
+            check=True, capture_output=True, timeout=SECONDS)
+        return pathlib.Path(shutil.make_archive(str(classes), "zip", classes)).rename(
+            self.folder / "store.jar")
 
     def _ask(self, request: dict) -> dict:
         answer: list[str] = []

@@ -174,10 +174,13 @@ class Validator:
                 target[key[0] if file["content"] == 0 else key] = entry
                 self._file(where, m, entry)
         self._deletes(where, live_data, live_deletes)
-        if m["format-version"] >= 3:
+        version = int(file_metadata.get("format-version", 2))
+        if version < 3 and previous and previous["version"] >= 3:
+            self.say(f"{where}: a manifest list of version {version} after one of version 3")
+        if version >= 3:  # a snapshot from before the table's upgrade has no row ids
             self._lineage(where, m, snapshot, live_data)
         self._totals(where, snapshot, live_data, live_deletes, added, removed)
-        return {"data": live_data, "deletes": live_deletes}
+        return {"data": live_data, "deletes": live_deletes, "version": version}
 
     def _list_header(self, where: str, m: dict, snapshot: dict, header: dict) -> None:
         wanted = {"snapshot-id": str(snapshot["snapshot-id"]),
