@@ -204,7 +204,7 @@ def test_keys_orders_and_names_change(run, ask, watch, space, mode=MOR2):
     watch.everything()
 
 
-@modes(COW2, MOR3)
+@modes(MOR2, MOR3)
 def test_partitions_evolve(run, watch, mode):
     create(run, mode, "id BIGINT, word STRING, ts TIMESTAMP", "PARTITIONED BY (bucket(4, id))")
     rows = "SELECT id, concat('w', id), timestamp_seconds(1700000000 + id * 3600) FROM range({}, {})"
