@@ -136,8 +136,8 @@ struct Settings {
     std::string issuer;
     std::chrono::seconds ttl{};
     std::chrono::seconds max_session{};
-    std::string issuers_file;     // of other issuers
-    std::string issuers_ca_file;  // empty: the system's certificates
+    std::string issuers_file;      // of other issuers
+    std::string issuers_ca_file;   // empty: the system's certificates
     int audit_retention_days = 0;  // 0: for ever
   } auth;
 

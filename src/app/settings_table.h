@@ -20,9 +20,9 @@ enum class SettingKind : std::uint8_t {
 };
 
 enum class SettingUse : std::uint8_t {
-  kServer,   // has an effect
-  kLater,    // of a feature that is not there yet: checked, then one notice
-  kAccess,   // has an effect: who may come in
+  kServer,  // has an effect
+  kLater,   // of a feature that is not there yet: checked, then one notice
+  kAccess,  // has an effect: who may come in
 };
 
 // One row of the table that is the only place where a setting is described: parsing, checking,

@@ -11,9 +11,9 @@ namespace duckicelake::app {
 
 // What was tried with keys, in words, and whether the store did what it must.
 struct ProofLine {
-  std::string tried;   // "keys for reading one folder read a folder beside it (in-2/)"
-  int expected = 0;    // HTTP status
-  int found = 0;       // 0: no answer
+  std::string tried;  // "keys for reading one folder read a folder beside it (in-2/)"
+  int expected = 0;   // HTTP status
+  int found = 0;      // 0: no answer
   bool is_right = false;
 };
 
@@ -25,7 +25,8 @@ struct StorageProof {
 
 // Makes keys as tables' readers and writers get them, for a folder of its own outside of the lake's
 // data, tries what they must and must not open, and removes what it wrote. kUnsupported: the
-// settings know no STS, or there is none at its endpoint; errors of the store and the STS as theirs.
+// settings know no STS, or there is none at its endpoint; errors of the store and the STS as
+// theirs.
 Result<StorageProof> prove_storage(const Settings& settings);
 
 // {"way":…,"ok":…,"checks":[{"tried":…,"expected":…,"found":…,"ok":…},…]}

@@ -235,7 +235,8 @@ Status TableWork::write_new_table(pg::Transaction& transaction, const store::Slo
   DIL_TRY(pg::Connection * connection, transaction.begun());
   DIL_TRY(bool is_taken, store::is_uuid_used(*connection, deps_.lake, table_row_.uuid));
   if (is_taken) {
-    return make_error(Code::kAlreadyExists, "Table already exists: another table has uuid {}; drop it first",
+    return make_error(Code::kAlreadyExists,
+                      "Table already exists: another table has uuid {}; drop it first",
                       table_row_.uuid);
   }
   table_id_ = TableId(slot.first_catalog_id);

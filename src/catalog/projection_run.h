@@ -11,9 +11,9 @@
 #include "catalog/delete_writer.h"
 #include "catalog/file_loader.h"
 #include "catalog/projection.h"
+#include "pg/transaction.h"
 #include "store/commit_sidecar.h"
 #include "translate/column_change.h"
-#include "pg/transaction.h"
 #include "translate/column_types.h"
 
 namespace duckicelake::catalog {

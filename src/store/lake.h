@@ -34,7 +34,7 @@ Result<Lake> open_lake(pg::Connection& connection, std::string catalog_id,
 struct LakeHead {
   SnapshotId snapshot;  // the newest DuckLake snapshot
   std::int64_t revision =
-      0;  // raised by expire, cleanup and sidecar changes, which take no snapshot
+      0;                    // raised by expire, cleanup and sidecar changes, which take no snapshot
   std::int64_t access = 0;  // raised by changes of clients, roles and grants (store/access.h)
   friend bool operator==(const LakeHead&, const LakeHead&) = default;
 };
