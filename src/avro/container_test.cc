@@ -210,7 +210,9 @@ TEST(Codec, RefusesAZstandardWindowOfGigabytes) {
 }
 
 TEST(Codec, KnowsItsNames) {
-  for (const Codec codec : kCodecs) EXPECT_EQ(parse_codec(codec_name(codec)).value(), codec);
+  for (const Codec codec : kCodecs) {
+    EXPECT_EQ(parse_codec(codec_name(codec)).value(), codec);
+  }
   EXPECT_FALSE(parse_codec("bzip2").has_value());
   EXPECT_FALSE(parse_codec("xz").has_value());
   EXPECT_FALSE(parse_codec("").has_value());

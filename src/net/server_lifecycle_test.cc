@@ -92,7 +92,9 @@ TEST_F(ServerTest, OneHopCompletesManyRequests) {
       }
     }));
   }
-  for (auto& client : clients) EXPECT_EQ(client->receive().body, "shared");
+  for (auto& client : clients) {
+    EXPECT_EQ(client->receive().body, "shared");
+  }
   EXPECT_EQ(off_thread, 0);
 }
 

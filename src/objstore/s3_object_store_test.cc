@@ -167,11 +167,15 @@ TEST(S3Store, ReportsAStoreThatIsAwayAndRecoversWithIt) {
   EXPECT_EQ(store->get("k", 10).error().code(), Code::kUnavailable);
   EXPECT_EQ(store->put("k", "v", {}).error().code(), Code::kUnavailable);
   std::vector<GetObject> many(400, GetObject{"k", 10});
-  for (auto& r : store->get_many(many)) EXPECT_EQ(r.error().code(), Code::kUnavailable);
+  for (auto& r : store->get_many(many)) {
+    EXPECT_EQ(r.error().code(), Code::kUnavailable);
+  }
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(8));
   server = std::make_unique<ScriptedServer>([](const ScriptedRequest&) { return ok("y"); }, port);
   EXPECT_EQ(*store->get("k", 10), "y");
-  for (auto& r : store->get_many(many)) EXPECT_EQ(*r, "y");
+  for (auto& r : store->get_many(many)) {
+    EXPECT_EQ(*r, "y");
+  }
 }
 
 TEST(S3Store, LetsOneBrokenObjectNotSpoilABatch) {
@@ -338,7 +342,9 @@ TEST(S3Store, DeletesInBatchesOfAThousand) {
   ScriptedServer server([](const ScriptedRequest&) { return ok("<DeleteResult/>"); });
   std::vector<std::string> keys;
   for (int i = 0; i < 2500; ++i) keys.push_back("k" + std::to_string(i));
-  for (auto& s : store_at(server)->remove_many(keys)) EXPECT_TRUE(s.has_value());
+  for (auto& s : store_at(server)->remove_many(keys)) {
+    EXPECT_TRUE(s.has_value());
+  }
   EXPECT_EQ(server.requests(), 3);
 }
 

@@ -127,7 +127,9 @@ TEST(Config, ListsTheServedRoutesOfTheSpecification) {
                                           "DELETE " + space + "/views/{view}",
                                           "POST /v1/{prefix}/views/rename",
                                           "POST " + space + "/register-view"};
-  for (const std::string& endpoint : expected) EXPECT_TRUE(listed.contains(endpoint)) << endpoint;
+  for (const std::string& endpoint : expected) {
+    EXPECT_TRUE(listed.contains(endpoint)) << endpoint;
+  }
   EXPECT_EQ(*root.require_string("idempotency-key-lifetime"), "PT30M");
 }
 

@@ -66,7 +66,9 @@ TEST(S3Operation, ReadsWhatClientsDo) {
        "ListObjects d/t/da"},
       {request("GET", "/lake/d/t/k=%C3%BC"), "GetObject d/t/k=%C3%BC"},
   };
-  for (const Case& one : cases) EXPECT_EQ(meaning(one.request), one.meaning);
+  for (const Case& one : cases) {
+    EXPECT_EQ(meaning(one.request), one.meaning);
+  }
 }
 
 TEST(S3Operation, ReadsBothAddressingStyles) {

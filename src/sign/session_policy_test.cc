@@ -120,7 +120,9 @@ TEST(SessionPolicy, WritesNamesSoThatTheyStayInsideTheirString) {
   EXPECT_NE(text.find(R"(lake/d/a\"],\"Action\":[\"s3:x/*")"), std::string::npos) << text;
   EXPECT_NE(text.find(R"(lake/d/\u00fc/*")"), std::string::npos) << text;
   EXPECT_NE(text.find(R"(lake/d/\ud83e\udd86/*")"), std::string::npos) << text;
-  for (char c : text) EXPECT_LT(static_cast<unsigned char>(c), 0x7F);
+  for (char c : text) {
+    EXPECT_LT(static_cast<unsigned char>(c), 0x7F);
+  }
 }
 
 TEST(SessionPolicy, RefusesNamesThatStoresReadInTwoWays) {

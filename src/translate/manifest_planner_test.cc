@@ -198,7 +198,9 @@ TEST_F(PlannerTest, FilesOfInlinedRowsAreNeverMergedWithOthers) {
     add(c, id % 2 == 0 ? id : -id);
     ASSERT_TRUE(plan(std::move(c)).has_value());
   }
-  for (const HeadManifest& m : head_.manifests) EXPECT_EQ(m.min_key < 0, m.max_key < 0);
+  for (const HeadManifest& m : head_.manifests) {
+    EXPECT_EQ(m.min_key < 0, m.max_key < 0);
+  }
 }
 
 }  // namespace

@@ -121,7 +121,9 @@ TEST_F(HeadProbeLive, SeesEachCommitThatWasOverBeforeTheQuestion) {
     } else {
       EXPECT_EQ(head(static_cast<std::size_t>(n) % kIoThreads), n);
     }
-    if (n > 3) EXPECT_EQ(probe_->last_change(TableId(n % 2 == 0 ? 1 : 2)).value, n);
+    if (n > 3) {
+      EXPECT_EQ(probe_->last_change(TableId(n % 2 == 0 ? 1 : 2)).value, n);
+    }
   }
 }
 
@@ -153,7 +155,9 @@ TEST_F(HeadProbeLive, QuestionsOfAMomentShareARead) {
     all_asked.set_value();
   });
   all_asked.get_future().get();
-  for (auto& answer : answers) EXPECT_TRUE(answer.get().has_value());
+  for (auto& answer : answers) {
+    EXPECT_TRUE(answer.get().has_value());
+  }
   EXPECT_EQ(probe_->counters().probes, before + 1);
 }
 
@@ -269,7 +273,9 @@ TEST_F(HeadProbeLive, EndsWithQuestionsOpen) {
   std::this_thread::sleep_for(100ms);
   end();
   probe_.reset();
-  for (auto& answer : open) EXPECT_THROW((void)answer.get(), std::future_error);
+  for (auto& answer : open) {
+    EXPECT_THROW((void)answer.get(), std::future_error);
+  }
   ASSERT_OK(blocker.exec("ROLLBACK"));
 }
 

@@ -192,7 +192,9 @@ inline void works_in_bulk(ObjectStore& store, const std::string& prefix) {
   EXPECT_EQ(list_all(store, prefix + "bulk/", 59).error().code(), Code::kPayloadTooLarge);
 
   keys.push_back(prefix + "bulk-sibling");
-  for (const Status& removed : store.remove_many(keys)) EXPECT_TRUE(removed.has_value());
+  for (const Status& removed : store.remove_many(keys)) {
+    EXPECT_TRUE(removed.has_value());
+  }
   EXPECT_TRUE(list_all(store, prefix, 10)->empty());
 }
 

@@ -219,7 +219,9 @@ TEST_F(PgTransactionLive, ACommitWhoseAnswerIsLostIsUnknownAndMayHaveHappened) {
     ASSERT_OK(c);
     Transaction tx(*c);
     const std::array<Statement, 1> statements = {insert(in_one_batch ? 2 : 1)};
-    if (!in_one_batch) ASSERT_OK(tx.batch(statements));
+    if (!in_one_batch) {
+      ASSERT_OK(tx.batch(statements));
+    }
     proxy.cut_after("COMMIT");
     const Code code =
         in_one_batch ? tx.commit_with(statements).error().code() : tx.commit().error().code();
