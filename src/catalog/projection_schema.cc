@@ -138,8 +138,8 @@ Status ProjectionRun::build_properties(const std::vector<translate::HiddenColumn
                                       [&](const iceberg::Schema& schema) {
                                         return schema.schema_id == document.current_schema_id;
                                       });
-    DIL_TRY(std::string mapping, translate::name_mapping_json(*current, definition_.name_mappings));
-    properties[std::string(kNameMappingProperty)] = std::move(mapping);
+    std::string& property = properties[std::string(kNameMappingProperty)];
+    DIL_TRY(property, translate::name_mapping_json(*current, definition_.name_mappings, property));
   }
   state_.document.properties = std::move(properties);
   return {};

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/bytes.h"
+#include "json/value.h"
 #include "json/writer.h"
 #include "translate/name_mapping.h"
 #include "translate/stats_value.h"
@@ -268,6 +269,27 @@ Status check_unambiguous(const std::vector<Field>& fields, const NamesById& name
   return {};
 }
 
+Status add_names(const json::Array& entries, NamesById& names) {
+  for (const json::Value item : entries) {
+    DIL_TRY(const json::Object entry, item.as_object());
+    DIL_TRY(const std::optional<std::int32_t> id, entry.optional_int32("field-id"));
+    DIL_TRY(const json::Array own, entry.require_array("names"));
+    for (const json::Value name : own) {
+      DIL_TRY(const std::string_view text, name.as_string());
+      if (id) names[*id].emplace(text);
+    }
+    DIL_TRY(const std::optional<json::Array> fields, entry.optional_array("fields"));
+    if (fields) DIL_CHECK_OK(add_names(*fields, names));
+  }
+  return {};
+}
+
+Status add_names(std::string_view mapping_json, NamesById& names) {
+  DIL_TRY(const json::Document document, json::Document::parse(mapping_json));
+  DIL_TRY(const json::Array entries, document.root().as_array());
+  return add_names(entries, names);
+}
+
 }  // namespace
 
 ColumnBegins column_begins(std::span<const ducklake::ColumnRow> columns) {
@@ -285,7 +307,8 @@ FileEntry make_file_entry(const ducklake::DataFileRow& row, const iceberg::Schem
 }
 
 Result<std::string> name_mapping_json(const iceberg::Schema& schema,
-                                      std::span<const ducklake::NameMappingRow> rows) {
+                                      std::span<const ducklake::NameMappingRow> rows,
+                                      std::string_view clients) {
   NamesById names;
   for (const ducklake::NameMappingRow& row : rows) {
     if (row.is_partition) {
@@ -299,6 +322,12 @@ Result<std::string> name_mapping_json(const iceberg::Schema& schema,
     names[row.target_field_id.value].insert(row.source_name);
   }
   DIL_CHECK_OK(check_unambiguous(schema.fields, names));
+  // The client's serve files to come; where they contradict those of files that are there, they go.
+  NamesById all = names;
+  if (!clients.empty() && add_names(clients, all).has_value() &&
+      check_unambiguous(schema.fields, all).has_value()) {
+    names = std::move(all);
+  }
   std::string out;
   json::Writer writer(out);
   write_mapping(writer, schema.fields, names, TypeKind::kStruct);

@@ -42,8 +42,10 @@ FileEntry make_file_entry(const ducklake::DataFileRow& row, const iceberg::Schem
 // The table's `schema.name-mapping.default` JSON (spec appendix C "Name mapping") as the union over
 // all mappings; list children are called "element", map children "key"/"value". Fields without a
 // mapping get their own name. kUnsupported when two mappings give one source name at one level to
-// different fields.
+// different fields. `clients`: the mapping that a client set, may be empty; its names are added
+// when it can be read and no name then leads to two fields.
 Result<std::string> name_mapping_json(const iceberg::Schema& schema,
-                                      std::span<const ducklake::NameMappingRow> rows);
+                                      std::span<const ducklake::NameMappingRow> rows,
+                                      std::string_view clients = {});
 
 }  // namespace duckicelake::translate

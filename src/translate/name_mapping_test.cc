@@ -125,6 +125,19 @@ TEST(NameMapping, RefusesWhatItCannotRead) {
   EXPECT_FALSE(mapped(std::vector<ParquetNode>(200, {"s", {}, 1})).has_value());
 }
 
+TEST(NameMapping, NamesThatAClientAddedStay) {
+  const auto rows = *mapped({{"number", {}, 0}}, "s3://b/t/d=a/x", "a");
+  const auto with = [&](std::string_view clients) {
+    return name_mapping_json(schema(), rows, clients).value();
+  };
+  EXPECT_THAT(with(R"([{"field-id": 1, "names": ["renamed", "number"]}])"),
+              HasSubstr(R"({"field-id":1,"names":["number","renamed"]})"));
+  // Those that would lead to two fields, or cannot be read, do not.
+  for (const char* bad : {R"([{"field-id": 9, "names": ["number"]}])", "{", "[1]", "[{}]"}) {
+    EXPECT_EQ(with(bad), with("")) << bad;
+  }
+}
+
 TEST(NameMapping, FilesOfCommitsWithColumnsInTheirPathDoNotStopTheTable) {
   auto rows = *mapped({{"number", {}, 0}}, "s3://b/t/d=a/x", "a");
   const auto text = name_mapping_json(schema(), rows);

@@ -564,14 +564,24 @@ def test_create_and_replace_in_a_transaction(catalog, watch, space):
 def test_files_are_added_by_name(server, catalog, watch, space):
     """PyIceberg's add_files: Parquet without field ids, read by a name mapping."""
     table = catalog.create_table((space, "t"), SMALL)
-    folder = table.location() + "/data"
-    with table.io.new_output(f"{folder}/added.parquet").create() as out:
-        pq.write_table(rows(0, 30), out)
-    table.add_files([f"{folder}/added.parquet"])
+
+    def add(name: str, content: pa.Table) -> None:
+        path = f"{table.location()}/data/{name}.parquet"
+        with table.io.new_output(path).create() as out:
+            pq.write_table(content, out)
+        table.add_files([path])
+
+    add("added", rows(0, 30))
     watch.check("added", rows(0, 30))
     table.append(rows(30, 40))
     table.delete("id = 5")
     duck(watch, "DELETE FROM $T WHERE id = 6")
+    # The name mapping keeps the old name and takes in the new one.
+    with table.update_schema() as update:
+        update.rename_column("word", "title")
+    add("later", rows(40, 50, "by its new name").rename_columns(["id", "title", "day", "price"]))
+    seen = watch.check("added after a rename")
+    assert sum("by its new name" in row for row in seen.bag.elements()) == 10
     watch.everything()
 
 
