@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import uuid
 
 import pytest
 from lib import raw_s3
@@ -182,7 +183,8 @@ def test_signatures_are_for_now(ground, signer):
 
 
 def test_a_staged_table_s_folder_is_signed_for_with_its_token_only(keyless, ground, signer):
-    body = {"name": "staged", "stage-create": True, "schema": {
+    name = f"staged_{uuid.uuid4().hex[:8]}"  # a name used before gets another folder
+    body = {"name": name, "stage-create": True, "schema": {
         "type": "struct", "fields": [{"id": 1, "name": "id", "required": False, "type": "long"}]}}
     answer = keyless.http.post(f"{keyless.api}/namespaces/signing/tables", json=body, headers=SIGNING)
     assert answer.status_code == 200, answer.text
@@ -196,12 +198,12 @@ def test_a_staged_table_s_folder_is_signed_for_with_its_token_only(keyless, grou
     assert staged.request("GET", ground.targets["own data"][0]).status == 403
     plain = url.split("?")[0]
     for bad in (plain, plain + "?staged=", url[:-1] + ("A" if url[-1] != "A" else "B"),
-                url.replace("tables/staged/", "tables/other/"), url + "x"):
+                url.replace(f"tables/{name}/", "tables/other/"), url + "x"):
         way = raw_s3.RemotelySigned(ground.place, bad)
         assert way.request("PUT", folder + "data/g", body=b"x").status in (403, 404), bad
     # Once somebody else has the place, it is nobody's to stage.
-    ground.lake.session().execute("CREATE TABLE lake.signing.staged AS SELECT range AS id FROM range(9)")
-    ground.lake.session().execute("ALTER TABLE lake.signing.staged RENAME TO moved")
+    ground.lake.session().execute(f"CREATE TABLE lake.signing.{name} AS SELECT range AS id FROM range(9)")
+    ground.lake.session().execute(f"ALTER TABLE lake.signing.{name} RENAME TO {name}_moved")
     assert staged.request("PUT", folder + "data/h", body=b"x").status == 403
 
 
