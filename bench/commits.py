@@ -55,6 +55,41 @@ def commits(env: dict, url: str, space: str, clients: int, tables: int, seconds:
     return result
 
 
+def growth(env: dict, url: str, lake, files: int) -> None:
+    """What a commit costs on a small and on a large table, and what answers weigh after many snapshots."""
+    def commit(table: str, seconds: int) -> None:
+        subprocess.run([BUILD / "bench/commit_client", str(seconds), "1", table], env=env, check=True,
+                       stdout=subprocess.DEVNULL)
+
+    def cost(table: str) -> str:
+        commit(table, 0)  # its first projection is not the commit's cost
+        before = metrics(url)
+        commit(table, 0)
+        after = metrics(url)
+        def grown(name: str) -> float:
+            return sum(after[n] - before.get(n, 0) for n in after if n.startswith(f"duckicelake_{name}"))
+        return (f"{grown('pg_statements_total'):.0f} statements in {grown('pg_round_trips_total'):.0f} round trips, "
+                f"{grown('pg_rows_read_total'):.0f} rows read, {grown('files_written_total'):.0f} files written")
+
+    small = make_tables(url, "growth", 1)[0]
+    for _ in range(10):
+        commit(small, 0)
+    weight = len(urllib.request.urlopen(small).read())
+    print(f"A commit on 10 files: {cost(small)}", flush=True)
+    lake.execute("CREATE TABLE lake.growth.large (id BIGINT, name VARCHAR)")
+    lake.execute("ALTER TABLE lake.growth.large SET PARTITIONED BY (id)")
+    for start in range(0, files, 1000):
+        lake.execute(f"INSERT INTO lake.growth.large SELECT i, 'x' FROM range({start}, {start + 1000}) t(i)")
+    print(f"A commit on {files} files: {cost(small.replace('/t0', '/large'))}", flush=True)
+    while True:
+        commit(small, 1)
+        body = urllib.request.urlopen(small).read()
+        count = len(json.loads(body)["metadata"]["snapshots"])
+        if count >= 1000:
+            break
+    print(f"An answer weighs {weight} bytes at 10 snapshots, {len(body)} at {count}", flush=True)
+
+
 def duckdb_commits(env: dict, seconds: int) -> float:
     """Single-row-group inserts of one session, each its own DuckLake snapshot with one Parquet file."""
     lake = duck.lake(env)
@@ -112,6 +147,7 @@ def write_to_visible(env: dict, tries: int = 100, burst: int = 40) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=int, default=8)
+    parser.add_argument("--files", type=int, default=10_000, help="of the large table")
     parser.add_argument("--only", help="one case, as clients x tables: 32x32")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="duckicelake-bench-") as folder:
@@ -130,6 +166,7 @@ def main() -> int:
                 print(f"DuckDB's own commits, one session: {own:.1f}/s", flush=True)
                 if not given.only:
                     write_to_visible(stack.env())
+                    growth(env, url, duck.lake(stack.env()), given.files)
                 for clients, tables in CASES:
                     if given.only and given.only != f"{clients}x{tables}":
                         continue
