@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -17,7 +18,11 @@ Method parse_method(std::string_view text);
 
 using Headers = std::vector<std::pair<std::string, std::string>>;
 
-// One request whose framing has been checked (net/request_head.h) and whose body is complete.
+// What a chunked body that is still to come counts as.
+inline constexpr std::uint64_t kUnknownLength = ~std::uint64_t{0};
+
+// One request whose framing has been checked (net/request_head.h). Its body is not here yet when it
+// is handed over: Responder::receive_body.
 struct Request {
   Method method = Method::kGet;
   std::string method_text;
@@ -27,6 +32,8 @@ struct Request {
   Headers headers;
   // Framing is removed, and so is a gzip content-encoding (together with its header).
   std::string body;
+  // Bytes of a body that the client announced and nobody has asked for; 0: there is none.
+  std::uint64_t body_to_come = 0;
   std::string peer_address;  // without the port
   // The caller's X-Request-Id when it has a safe form, else one made here; echoed in the response.
   std::string request_id;

@@ -12,6 +12,8 @@ using namespace std::chrono_literals;
 
 // What an idle connection keeps allocated, and what a body is read in pieces of.
 constexpr std::size_t kIdleBufferBytes = 8 * 1024;
+// A body of which the rest is read and dropped, so that the connection can go on.
+constexpr std::uint64_t kShortBodyBytes = 64 * 1024;
 // How long a connection that could be starting a request may stay when the server drains.
 constexpr auto kDrainGrace = 100ms;
 
@@ -70,6 +72,18 @@ class Session::Sink final : public ResponseSink, public std::enable_shared_from_
     executor_.post([self = shared_from_this(), ticket, response = std::move(response)]() mutable {
       if (self->session_ != nullptr) self->session_->complete(ticket, std::move(response));
     });
+  }
+  void receive_body(std::uint64_t ticket, std::size_t max_bytes, BodyTaker take) override {
+    if (executor_.is_current()) {
+      if (session_ != nullptr) session_->want_body(ticket, max_bytes, std::move(take));
+      return;
+    }
+    executor_.post(
+        [self = shared_from_this(), ticket, max_bytes, take = std::move(take)]() mutable {
+          if (self->session_ != nullptr) {
+            self->session_->want_body(ticket, max_bytes, std::move(take));
+          }
+        });
   }
   Executor executor() const override { return executor_; }
   void detach() { session_ = nullptr; }
@@ -135,6 +149,10 @@ void Session::begin_request() {
   request_id_.clear();
   request_.method = Method::kOther;
   request_.body.clear();
+  request_.body_to_come = 0;
+  take_body_ = nullptr;
+  has_body_left_ = false;
+  is_body_packed_ = false;
   is_head_request_ = false;
   // The first request of a connection is due at once.
   Clock::duration timeout =
@@ -186,11 +204,21 @@ bool Session::take_head() {
   return true;
 }
 
+// Whether what is left of the body can be skipped: it is on its way, and not much.
+bool Session::is_body_short() const {
+  return !info_.is_chunked && info_.content_length <= kShortBodyBytes &&
+         !(info_.expects_continue && buffer_.empty());
+}
+
 void Session::dispatch() {
   bump(thread_.counters().requests);
   ++ticket_;
   has_response_ = false;
   keep_alive_ = info_.keep_alive;
+  has_body_left_ = info_.has_body();
+  if (has_body_left_) {
+    request_.body_to_come = info_.is_chunked ? kUnknownLength : info_.content_length;
+  }
   request_.peer_address = peer_address_;
   request_.request_id = request_id_;
   request_.tls = tls_ != nullptr;
@@ -206,6 +234,13 @@ void Session::complete(std::uint64_t ticket, std::optional<Response> response) {
     bump(thread_.counters().dropped_responders);
     response_ = make_error_response(500, "the request was not answered");
   }
+  if (phase_ == Phase::kHandling) continue_handling();
+}
+
+void Session::want_body(std::uint64_t ticket, std::size_t max_bytes, BodyTaker take) {
+  if (ticket != ticket_ || has_response_ || !has_body_left_ || take_body_) return;
+  max_body_bytes_ = std::min(max_bytes, shared_.config.max_body_bytes);
+  take_body_ = std::move(take);
   if (phase_ == Phase::kHandling) continue_handling();
 }
 
@@ -228,7 +263,8 @@ void Session::count_response() const {
 
 void Session::compose() {
   keep_alive_ = keep_alive_ && !response_.close_connection &&
-                !shared_.draining.load(std::memory_order_relaxed);
+                !shared_.draining.load(std::memory_order_relaxed) &&
+                (!has_body_left_ || is_body_short());
   ResponseFraming framing;
   framing.date = thread_.http_date();
   framing.request_id = request_id_;

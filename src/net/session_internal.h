@@ -53,7 +53,7 @@ class Session {
   void check_deadline(Clock::time_point now);
   // Gives an idle connection a short last chance.
   void begin_drain(Clock::time_point now);
-  // Of a coroutine that waits for a response: taken out and destroyed, it ends the session without
+  // Of a coroutine that waits for the handler: taken out and destroyed, it ends the session without
   // one. Empty when it waits for something else, or runs.
   Task take_waiting() { return std::move(resume_); }
 
@@ -70,9 +70,11 @@ class Session {
   Awaitable<bool> handshake();
   Awaitable<Reading> read_some(std::size_t capacity);
   Awaitable<std::optional<Fault>> receive_body();
+  Awaitable<std::optional<Fault>> read_body(std::size_t max_bytes);
   Awaitable<std::optional<Fault>> inflate_body();
+  Awaitable<void> skip_body();
   Awaitable<bool> send_continue();
-  Awaitable<void> wait_for_response();
+  Awaitable<void> wait_for_handler();
   Awaitable<bool> write_rest();
   Awaitable<bool> write_tls();
   Awaitable<void> refuse(Fault fault);
@@ -85,8 +87,10 @@ class Session {
   bool take_head();
   std::optional<Fault> check_body_headers();
   std::optional<Fault> reserve_body_memory();
+  bool is_body_short() const;
   void dispatch();
   void complete(std::uint64_t ticket, std::optional<Response> response);
+  void want_body(std::uint64_t ticket, std::size_t max_bytes, BodyTaker take);
   // Turns response_ into head_ and pending_.
   void compose();
   // Writes what the kernel takes at once; true when that was all (or the connection is broken).
@@ -115,6 +119,11 @@ class Session {
   Request request_;
   HeadInfo info_;
   std::optional<Fault> fault_;
+  std::string body_;  // as far as it has come
+  std::size_t max_body_bytes_ = 0;
+  BodyTaker take_body_;         // who waits for it
+  bool has_body_left_ = false;  // the client announced one that was not read
+  bool is_body_packed_ = false;
   std::size_t reserved_body_bytes_ = 0;
   std::string request_id_;
   bool is_head_request_ = false;
@@ -124,7 +133,8 @@ class Session {
 
   std::shared_ptr<Sink> sink_;
   std::uint64_t ticket_ = 0;
-  Task resume_;  // continues the coroutine that waits for the response, in place; it owns it
+  // Continues the coroutine that waits for the handler, in place; it owns it.
+  Task resume_;
   bool has_response_ = false;
   Response response_;
 

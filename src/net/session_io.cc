@@ -66,15 +66,23 @@ Awaitable<void> Session::run() {
         break;
       }
     }
-    if (!fault_ && info_.has_body()) fault_ = co_await receive_body();
+    if (!fault_ && info_.has_body()) fault_ = check_body_headers();
+    if (!fault_) {
+      dispatch();
+      while (!has_response_ && !fault_) {
+        if (take_body_) {
+          fault_ = co_await receive_body();
+          if (broken_) co_return;
+        } else {
+          co_await wait_for_handler();
+        }
+      }
+    }
     if (fault_) {
       Fault fault = *fault_;
       co_await refuse(fault);
       co_return;
     }
-    if (broken_) co_return;
-    dispatch();
-    if (!has_response_) co_await wait_for_response();
     compose();
     if (tls_) {
       co_await write_tls();
@@ -84,6 +92,7 @@ Awaitable<void> Session::run() {
     response_ = Response();
     if (reserved_body_bytes_ > 0)
       shared_.body_bytes.fetch_sub(std::exchange(reserved_body_bytes_, 0));
+    if (keep_alive_ && has_body_left_) co_await skip_body();
     if (broken_) co_return;
   } while (keep_alive_);
   co_await close_gently();
@@ -117,11 +126,17 @@ std::optional<Fault> Session::check_body_headers() {
   if (!coding.empty() && !is_gzip(coding) && coding != "identity") {
     return Fault{FaultKind::kContentCoding, 415, "only the content coding gzip is supported"};
   }
+  is_body_packed_ = is_gzip(coding);
+  if (is_body_packed_) {
+    std::erase_if(request_.headers, [](const auto& header) {
+      return header.first == "content-encoding" || header.first == "content-length";
+    });
+  }
   return std::nullopt;
 }
 
 std::optional<Fault> Session::reserve_body_memory() {
-  std::size_t size = request_.body.size();
+  std::size_t size = body_.size();
   if (size <= reserved_body_bytes_) return std::nullopt;
   std::size_t more = size - reserved_body_bytes_;
   reserved_body_bytes_ = size;
@@ -131,8 +146,25 @@ std::optional<Fault> Session::reserve_body_memory() {
   return std::nullopt;
 }
 
+// Reads the body for whom asked for it, and hands it over. On a fault he is let go.
 Awaitable<std::optional<Fault>> Session::receive_body() {
-  if (auto fault = check_body_headers()) co_return fault;
+  BodyTaker take = std::exchange(take_body_, nullptr);
+  std::optional<Fault> fault = co_await read_body(max_body_bytes_);
+  if (!fault && !broken_ && is_body_packed_) fault = co_await inflate_body();
+  if (fault || broken_) {
+    ++ticket_;  // his answer finds no taker
+    co_return fault;
+  }
+  has_body_left_ = false;
+  // He may answer from here.
+  take(std::exchange(body_, {}));
+  co_return std::nullopt;
+}
+
+// Appends to body_ what comes.
+Awaitable<std::optional<Fault>> Session::read_body(std::size_t max_bytes) {
+  body_.clear();
+  if (info_.content_length > max_bytes) co_return kBodyTooLarge;
   const ServerConfig& config = shared_.config;
   const auto start = Clock::now();
   enter(Phase::kBody, config.body_timeout);
@@ -140,22 +172,21 @@ Awaitable<std::optional<Fault>> Session::receive_body() {
     bool ok = co_await send_continue();
     if (!ok) co_return std::nullopt;
   }
-  ChunkedDecoder decoder(config.max_body_bytes);
-  std::string& body = request_.body;
+  ChunkedDecoder decoder(max_bytes);
   std::size_t received = 0;
   for (;;) {
     std::size_t taken = 0;
     bool is_complete = false;
     if (info_.is_chunked) {
-      auto progress = decoder.feed(buffer_.view(), body);
+      auto progress = decoder.feed(buffer_.view(), body_);
       if (progress.fault) co_return progress.fault;
       taken = progress.consumed;
       is_complete = progress.is_complete;
     } else {
       taken = std::min(buffer_.view().size(),
-                       static_cast<std::size_t>(info_.content_length) - body.size());
-      body.append(buffer_.view().substr(0, taken));
-      is_complete = body.size() == info_.content_length;
+                       static_cast<std::size_t>(info_.content_length) - body_.size());
+      body_.append(buffer_.view().substr(0, taken));
+      is_complete = body_.size() == info_.content_length;
     }
     buffer_.consume(taken);
     received += taken;
@@ -169,16 +200,22 @@ Awaitable<std::optional<Fault>> Session::receive_body() {
       co_return std::nullopt;
     }
   }
-  if (is_gzip(request_.header("content-encoding"))) {
-    auto fault = co_await inflate_body();
-    co_return fault;
-  }
   co_return std::nullopt;
 }
 
+// Reads and drops what is left of a short body, so that the next request can be found.
+Awaitable<void> Session::skip_body() {
+  info_.expects_continue = false;
+  const std::optional<Fault> fault = co_await read_body(shared_.config.max_body_bytes);
+  body_ = std::string();
+  shared_.body_bytes.fetch_sub(std::exchange(reserved_body_bytes_, 0));
+  has_body_left_ = false;
+  if (fault) broken_ = true;
+}
+
 Awaitable<std::optional<Fault>> Session::inflate_body() {
-  const std::string compressed = std::move(request_.body);
-  Gunzip inflater(compressed, shared_.config.max_body_bytes);
+  const std::string compressed = std::exchange(body_, {});
+  Gunzip inflater(compressed, max_body_bytes_);
   for (;;) {
     auto complete = inflater.step(kInflateStepBytes);
     if (!complete.has_value()) {
@@ -188,10 +225,7 @@ Awaitable<std::optional<Fault>> Session::inflate_body() {
     if (*complete) break;
     co_await asio::post(thread_.executor(), asio::use_awaitable_t<IoExecutor>());
   }
-  request_.body = inflater.take_output();
-  std::erase_if(request_.headers, [](const auto& header) {
-    return header.first == "content-encoding" || header.first == "content-length";
-  });
+  body_ = inflater.take_output();
   co_return reserve_body_memory();
 }
 
@@ -207,15 +241,17 @@ Awaitable<bool> Session::send_continue() {
   co_return !broken_;
 }
 
-Awaitable<void> Session::wait_for_response() {
+// Until there is a response, or somebody asks for the body.
+Awaitable<void> Session::wait_for_handler() {
   enter(Phase::kHandling, shared_.config.handler_timeout);
   // No timer and no queue between the answer and its writing: this is the hot path.
   asio::use_awaitable_t<IoExecutor> token;
   auto keep = [this](auto handler) { resume_ = Task(std::move(handler)); };
   co_await asio::async_initiate<asio::use_awaitable_t<IoExecutor>, void()>(keep, token);
-  if (!has_response_) {
+  if (!has_response_ && !take_body_) {
     bump(thread_.counters().handler_timeouts);
     ++ticket_;  // a late answer finds no taker
+    has_response_ = true;
     response_ = make_error_response(504, "the request took too long");
     keep_alive_ = false;
   }
@@ -279,7 +315,7 @@ Awaitable<void> Session::refuse(Fault fault) {
 
 Awaitable<void> Session::close_gently() {
   enter(Phase::kLinger, shared_.config.linger_timeout);
-  if (tls_ && !has_fault_) {
+  if (tls_ && !has_fault_ && !has_body_left_) {
     co_await tls_->async_shutdown(kUseTuple);
     co_return;
   }

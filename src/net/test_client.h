@@ -9,7 +9,9 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -123,14 +125,26 @@ class Client {
   std::string buffer_;
 };
 
-// A handler made of a function.
+// A handler made of a function, which is called when the body is there.
 class FunctionHandler : public Handler {
  public:
   using Function = std::function<void(Request, Responder)>;
   explicit FunctionHandler(Function function) : function_(std::move(function)) {}
   void handle(Request request, Responder respond) noexcept override {
-    function_(std::move(request), std::move(respond));
+    if (request.body_to_come == 0 || !reads_bodies) {
+      return function_(std::move(request), std::move(respond));
+    }
+    struct Held {
+      Request request;
+      Responder respond;
+    };
+    auto held = std::make_shared<Held>(Held{std::move(request), std::move(respond)});
+    held->respond.receive_body(SIZE_MAX, [this, held](std::string body) {
+      held->request.body = std::move(body);
+      function_(std::move(held->request), std::move(held->respond));
+    });
   }
+  bool reads_bodies = true;
 
  private:
   Function function_;

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "rest/route_table.h"
 #include "rest/test_support.h"
 
@@ -48,6 +50,31 @@ TEST(BearerToken, IsThatOfOneHeader) {
   EXPECT_EQ(token_of({{"authorization", "Bearer "}}), "-");
   EXPECT_EQ(token_of({{"authorization", "Basic abc"}}), "-");
   EXPECT_EQ(token_of({{"authorization", "Bearer a"}, {"authorization", "Bearer a"}}), "-");
+}
+
+constexpr std::uint64_t kLarge = 50'000'000;
+
+TEST(BodyOfARequest, IsAskedForWhenItIsKnownWhatItIsFor) {
+  testing::Bench bench;
+  for (auto [method, target, status] : {std::tuple{"POST", "/v1/none", 404},
+                                        {"PUT", "/v1/lake/namespaces", 405},
+                                        {"POST", "/v1/other/namespaces", 404},
+                                        {"GET", "/v1/config", 200},
+                                        {"BREW", "/v1/lake/namespaces", 501},
+                                        {"POST", "/v1/lake/namespaces?pageToken=%zz", 400}}) {
+    EXPECT_EQ(bench.ask(method, target, {}, {}, kLarge).status, status) << target;
+    EXPECT_EQ(bench.last_sink->asked_for, 0U) << target;
+  }
+  bench.ask("POST", "/v1/lake/namespaces", {}, {}, kLarge);
+  EXPECT_GE(bench.last_sink->asked_for, kLarge);
+  EXPECT_EQ(bench.last_sink->calls, 0);
+  auto take = std::exchange(bench.last_sink->take, nullptr);
+  take(R"({"namespace":["n"]})");
+  ASSERT_TRUE(bench.last_sink->caught.has_value());
+  EXPECT_EQ(bench.last_sink->caught->status, 200);
+  // Nobody has to be known for a token: a form is short.
+  bench.ask("POST", "/v1/oauth/tokens", {}, {}, kLarge);
+  EXPECT_EQ(bench.last_sink->asked_for, 65536U);
 }
 
 TEST(NotAuthenticated, SaysWhatTheSpecificationAsksFor) {

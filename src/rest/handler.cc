@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <exception>
+#include <limits>
 #include <utility>
 
 #include "catalog/guard.h"
@@ -21,6 +22,8 @@ using CallPtr = std::shared_ptr<Call>;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kRulesTime{10};
+// A body of which the rules need not be asked first: who comes in at all may send so much.
+constexpr std::uint64_t kSmallBody = std::uint64_t{64} << 10;
 
 Secret token_key(const RestConfig& config) {
   if (!config.page_token_key.empty()) return config.page_token_key;
@@ -147,6 +150,7 @@ struct RestHandler::Impl {
   // The caller is known to be somebody, if need be.
   void go_on(const CallPtr& call) {
     const Route& route = routes()[call->route];
+    if (awaits_body(*call) && call->request.body_to_come <= kSmallBody) return receive_body(call);
     if (Status status = prepare(route, call->raw_parameters, call->raw_query, *call);
         !status.has_value()) {
       return fail(*call, std::move(status).error());
@@ -161,7 +165,25 @@ struct RestHandler::Impl {
     if (Status status = permit(context, *call, nullptr); !status.has_value()) {
       return fail(*call, std::move(status).error());
     }
+    if (awaits_body(*call)) return receive_body(call);
     run(call);
+  }
+
+  // A body that no operation reads stays with the client.
+  static bool awaits_body(const Call& call) {
+    return call.request.body_to_come > 0 && !routes()[call.route].request.empty();
+  }
+
+  // What was asked until now is asked again afterwards, under the rules of then: the body may take
+  // its time.
+  void receive_body(const CallPtr& call) {
+    const bool is_open = routes()[call->route].gate == RouteGate::kOpen;
+    const std::size_t most = is_open ? kSmallBody : std::numeric_limits<std::size_t>::max();
+    call->respond.receive_body(most, [this, call](std::string body) {
+      call->request.body = std::move(body);
+      call->request.body_to_come = 0;
+      guarded(call, [&] { go_on(call); });
+    });
   }
 
   Status prepare(const Route& route, const PathParameters& parameters, std::string_view query,
@@ -187,6 +209,7 @@ struct RestHandler::Impl {
       if (Status status = permit(context, *call, std::move(access)); !status.has_value()) {
         return refuse(*call, status.error());
       }
+      if (awaits_body(*call)) return receive_body(call);
       const Route& route = routes()[call->route];
       if (route.peek != nullptr && call->wants_head) {
         if (std::optional<Answered> answered = route.peek(context, *call, head)) {
@@ -205,6 +228,7 @@ struct RestHandler::Impl {
       if (Status status = permit(context, *call, std::move(*access)); !status.has_value()) {
         return refuse(*call, status.error());
       }
+      if (awaits_body(*call)) return receive_body(call);
       finish(*call, routes()[call->route].answer(context, *call));
     });
   }

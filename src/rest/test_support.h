@@ -280,8 +280,14 @@ class CatchingSink final : public net::ResponseSink {
     ++calls;
     caught = std::move(response);
   }
+  void receive_body(std::uint64_t, std::size_t max_bytes, net::BodyTaker taker) override {
+    asked_for = max_bytes;
+    take = std::move(taker);
+  }
   net::Executor executor() const override { return {}; }
   int calls = 0;
+  std::size_t asked_for = 0;  // bytes of body at most; 0: nobody asked
+  net::BodyTaker take;
   std::optional<net::Response> caught;
 };
 
@@ -300,9 +306,10 @@ struct Bench {
                             [this] { return not_ready; }}) {}
 
   net::Response ask(std::string method, std::string target, net::Headers headers = {},
-                    std::string body = {}) {
+                    std::string body = {}, std::uint64_t body_to_come = 0) {
     net::Request request;
     request.body = std::move(body);
+    request.body_to_come = body_to_come;
     request.method = net::parse_method(method);
     request.method_text = std::move(method);
     request.target = std::move(target);
