@@ -13,6 +13,7 @@ find_package(CURL REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(PostgreSQL REQUIRED)
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
+find_package(mimalloc 2.0 REQUIRED)
 find_library(DIL_SNAPPY snappy REQUIRED)
 find_library(DIL_PUGIXML pugixml REQUIRED)
 

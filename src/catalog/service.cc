@@ -112,7 +112,14 @@ struct Service::Impl {
     DIL_TRY(std::optional<store::TableName> found,
             store::find_table(connection, lake, ns->schema_id, table.name));
     if (!found) return no_such_table(table);
-    TableCache::Named named{found->table_id, ns->schema_id, looked_up_at};
+    ObjectRef object;
+    object.catalog_id = lake.catalog_id;
+    object.schema = ns->schema_id;
+    object.table = found->table_id;
+    object.name = display_name(table);
+    object.levels = table.levels;
+    TableCache::Named named{found->table_id, ns->schema_id, looked_up_at,
+                            std::make_shared<const ObjectRef>(std::move(object))};
     if (looked_up_at.value >= 0) cache.insert_name(table, named);
     return named;
   }
@@ -136,12 +143,7 @@ struct Service::Impl {
       DIL_TRY(pg::Lease lease, pool.acquire(until));
       DIL_TRY(named, resolve(*lease, table, fresh.head.snapshot));
     }
-    ObjectRef object;
-    object.schema = named.schema;
-    object.table = named.table;
-    object.name = display_name(table);
-    object.levels = table.levels;
-    DIL_CHECK_OK(check<Action::kLoadTable>(caller, std::move(object)));
+    DIL_CHECK_OK(check<Action::kLoadTable>(caller, *named.object));
 
     if (!latch.enter(named.table, until)) {
       return Error(Code::kDeadlineExceeded, "another request is still working on this table");
@@ -289,12 +291,7 @@ std::shared_ptr<const TableAnswer> Service::cached_table(const Caller& caller,
   if (!named || named->resolved_at < impl_->probe.last_name_change()) return nullptr;
   std::shared_ptr<const TableView> view = impl_->cache.find(named->table);
   if (!view || !impl_->is_current(*view, fresh)) return nullptr;
-  ObjectRef object;
-  object.schema = named->schema;
-  object.table = named->table;
-  object.levels = request.table.levels;
-  object.name = display_name(request.table);
-  object.catalog_id = impl_->lake.catalog_id;
+  const ObjectRef& object = *named->object;
   const Decision decision = authorize(impl_->config.auth_mode, caller, Action::kLoadTable, object);
   // A denial, or what cannot be recorded now, is left to load_table, which comes to the same.
   if (!decision.is_allowed()) return nullptr;
@@ -330,12 +327,7 @@ Result<TableIds> Service::find_table(const TableRef& table) {
 Status Service::check_table(const Caller& caller, const TableRef& table) {
   DIL_TRY(pg::Lease lease, impl_->pool.acquire(impl_->deadline()));
   DIL_TRY(TableCache::Named named, impl_->resolve(*lease, table, SnapshotId(-1)));
-  ObjectRef object;
-  object.schema = named.schema;
-  object.table = named.table;
-  object.name = display_name(table);
-  object.levels = table.levels;
-  return impl_->check<Action::kLoadTable>(caller, std::move(object));
+  return impl_->check<Action::kLoadTable>(caller, *named.object);
 }
 
 ServiceCounters Service::counters() const {

@@ -27,6 +27,7 @@ class TableCache {
     TableId table;
     SchemaId schema;
     SnapshotId resolved_at;  // the lake's head when the name was looked up, or an older one
+    std::shared_ptr<const ObjectRef> object;  // as the gate is asked about it
   };
   std::optional<Named> find_name(const TableRef& table) const;
   void insert_name(const TableRef& table, const Named& named);

@@ -34,20 +34,39 @@ bool is_token(std::string_view text) {
          std::all_of(text.begin(), text.end(), [](char c) { return token_lower(c); });
 }
 
-// Field values are visible ASCII, obs-text, SP and HTAB (RFC 9110 §5.5).
+// Which bytes may stand where.
+struct Kinds {
+  bool is_field_value : 1;  // visible ASCII, obs-text, SP and HTAB (RFC 9110 §5.5)
+  // Raw bytes above 0x7f are let through: net/url.h decides whether they are UTF-8.
+  bool is_target : 1;
+  bool is_authority : 1;  // what a URI's host and port may hold; no userinfo, path or blanks
+};
+constexpr std::array<Kinds, 256> make_kinds() {
+  std::array<Kinds, 256> table{};
+  for (std::size_t byte = 0; byte < table.size(); ++byte) {
+    table[byte].is_field_value = byte >= 0x20 ? byte != 0x7f : byte == '\t';
+    table[byte].is_target = byte > 0x20 && byte != 0x7f && byte != '#';
+  }
+  for (char c : std::string_view("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                 "-._~%!$&'()*+,;=:[]")) {
+    table[static_cast<unsigned char>(c)].is_authority = true;
+  }
+  return table;
+}
+constexpr std::array<Kinds, 256> kKinds = make_kinds();
+
+Kinds kinds(char c) { return kKinds[static_cast<unsigned char>(c)]; }
+
 bool is_field_value(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) {
-    auto byte = static_cast<unsigned char>(c);
-    return byte >= 0x20 ? byte != 0x7f : byte == '\t';
-  });
+  return std::all_of(text.begin(), text.end(), [](char c) { return kinds(c).is_field_value; });
 }
 
-// Raw bytes above 0x7f are let through: net/url.h decides whether they are UTF-8.
 bool is_target(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) {
-    auto byte = static_cast<unsigned char>(c);
-    return byte > 0x20 && byte != 0x7f && byte != '#';
-  });
+  return std::all_of(text.begin(), text.end(), [](char c) { return kinds(c).is_target; });
+}
+
+bool is_authority(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return kinds(c).is_authority; });
 }
 
 std::string_view trim(std::string_view text) {
@@ -63,14 +82,6 @@ bool equals_ignoring_case(std::string_view text, std::string_view lower) {
 }
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-// Host and authority: what a URI's host and port may hold; no userinfo, path or blanks.
-bool is_authority(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) {
-    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           std::string_view("-._~%!$&'()*+,;=:[]").find(c) != std::string_view::npos;
-  });
-}
 
 // Takes the line up to CRLF off the front of `rest`. Pre-condition: `rest` holds a CRLF.
 std::string_view take_line(std::string_view& rest) {

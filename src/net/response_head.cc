@@ -6,31 +6,64 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdint>
+#include <cstring>
 
 #include "net/server.h"
 
 namespace duckicelake::net {
 namespace {
 
-// Both look at all characters whatever they find, so that the compiler makes vector code of it.
-bool is_safe_value(std::string_view value) {
-  bool is_safe = true;
-  for (const char c : value) {
-    const auto byte = static_cast<unsigned char>(c);
-    is_safe &= (byte >= 0x20) | (byte == '\t');
-    is_safe &= byte != 0x7f;
+// Eight bytes at a time: the marks are exact up to the first byte that is found, and only whether
+// there is one matters.
+constexpr std::uint64_t kOnes = 0x0101010101010101ULL;
+constexpr std::uint64_t kHighs = 0x8080808080808080ULL;
+
+constexpr std::uint64_t below(std::uint64_t word, std::uint64_t limit) {
+  return (word - kOnes * limit) & ~word & kHighs;
+}
+constexpr std::uint64_t equal_to(std::uint64_t word, std::uint64_t byte) {
+  return below(word ^ (kOnes * byte), 1);
+}
+
+bool is_value_byte(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return byte >= 0x20 ? byte != 0x7f : byte == '\t';
+}
+
+bool is_name_byte(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return byte > 0x20 && byte < 0x7f && byte != ':';
+}
+
+// Whether all of `text` passes `is_good`. Words without a mark of `suspects` need no second look.
+template <class Suspects, class IsGood>
+bool all_good(std::string_view text, Suspects suspects, IsGood is_good) {
+  while (text.size() >= sizeof(std::uint64_t)) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, text.data(), sizeof word);
+    if (suspects(word) != 0 && !std::all_of(text.begin(), text.begin() + sizeof word, is_good)) {
+      return false;
+    }
+    text.remove_prefix(sizeof word);
   }
-  return is_safe;
+  return std::all_of(text.begin(), text.end(), is_good);
+}
+
+bool is_safe_value(std::string_view value) {
+  return all_good(
+      value, [](std::uint64_t word) { return below(word, 0x20) | equal_to(word, 0x7f); },
+      is_value_byte);
 }
 
 bool is_safe_name(std::string_view name) {
-  bool is_safe = !name.empty();
-  for (const char c : name) {
-    const auto byte = static_cast<unsigned char>(c);
-    is_safe &= (byte > 0x20) & (byte < 0x7f);
-    is_safe &= byte != ':';
-  }
-  return is_safe;
+  return !name.empty() && all_good(
+                              name,
+                              [](std::uint64_t word) {
+                                return below(word, 0x21) | equal_to(word, 0x7f) |
+                                       equal_to(word, ':') | (word & kHighs);
+                              },
+                              is_name_byte);
 }
 
 bool equals_ignoring_case(std::string_view text, std::string_view lower) {
@@ -51,11 +84,26 @@ bool is_server_header(std::string_view name) {
   }
 }
 
-void append_number(std::string& out, std::size_t number) {
-  std::array<char, 20> digits;
-  auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
-  out.append(digits.data(), end);
+using Digits = std::array<char, 20>;
+std::string_view decimal(std::size_t number, Digits& digits) {
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+  return {digits.data(), static_cast<std::size_t>(end - digits.data())};
 }
+
+// Appends to a string whose final size is known.
+class Writer {
+ public:
+  Writer(std::string& out, std::size_t size) : out_(out) { out_.resize(size); }
+  Writer& operator<<(std::string_view text) {
+    std::memcpy(out_.data() + end_, text.data(), text.size());
+    end_ += text.size();
+    return *this;
+  }
+
+ private:
+  std::string& out_;
+  std::size_t end_ = 0;
+};
 
 void append_json_escaped(std::string& out, std::string_view text) {
   for (char c : text) {
@@ -77,23 +125,40 @@ bool status_allows_body(int status) { return status >= 200 && status != 204 && s
 bool compose_response_head(const Response& response, const ResponseFraming& framing,
                            std::string& out) {
   if (response.status < 200 || response.status > 599) return false;
-  out.assign("HTTP/1.1 ");
-  append_number(out, static_cast<std::size_t>(response.status));
-  out.append(" ").append(reason_phrase(response.status));
-  out.append("\r\ndate: ").append(framing.date);
+  Digits status_digits;
+  Digits length_digits;
+  const std::string_view status = decimal(static_cast<std::size_t>(response.status), status_digits);
+  const std::string_view reason = reason_phrase(response.status);
+  std::string_view length_name;
+  std::string_view length;
   if (status_allows_body(response.status)) {
-    out.append("\r\ncontent-length: ");
-    append_number(out, response.body_size());
+    length_name = "\r\ncontent-length: ";
+    length = decimal(response.body_size(), length_digits);
   }
-  if (!framing.request_id.empty()) out.append("\r\nx-request-id: ").append(framing.request_id);
-  if (framing.connection == ConnectionOption::kClose) out.append("\r\nconnection: close");
-  if (framing.connection == ConnectionOption::kKeepAlive) out.append("\r\nconnection: keep-alive");
+  const std::string_view id_name =
+      framing.request_id.empty() ? std::string_view() : "\r\nx-request-id: ";
+  std::string_view connection;
+  if (framing.connection == ConnectionOption::kClose) connection = "\r\nconnection: close";
+  if (framing.connection == ConnectionOption::kKeepAlive) {
+    connection = "\r\nconnection: keep-alive";
+  }
+  constexpr std::string_view kProtocol = "HTTP/1.1 ";
+  constexpr std::string_view kDate = "\r\ndate: ";
+  constexpr std::string_view kEnd = "\r\n\r\n";
+  std::size_t size = kProtocol.size() + status.size() + 1 + reason.size() + kDate.size() +
+                     framing.date.size() + length_name.size() + length.size() + id_name.size() +
+                     framing.request_id.size() + connection.size() + kEnd.size();
   for (const auto& [name, value] : response.headers) {
     if (!is_safe_name(name) || !is_safe_value(value)) return false;
-    if (is_server_header(name)) continue;
-    out.append("\r\n").append(name).append(": ").append(value);
+    if (!is_server_header(name)) size += name.size() + value.size() + 4;
   }
-  out.append("\r\n\r\n");
+  Writer writer(out, size);
+  writer << kProtocol << status << " " << reason << kDate << framing.date << length_name << length
+         << id_name << framing.request_id << connection;
+  for (const auto& [name, value] : response.headers) {
+    if (!is_server_header(name)) writer << "\r\n" << name << ": " << value;
+  }
+  writer << kEnd;
   return true;
 }
 

@@ -22,6 +22,29 @@ TEST(ResponseHead, WritesTheHead) {
             "connection: close\r\ncontent-type: application/json\r\netag: \"a\"\r\n\r\n");
 }
 
+// Whatever stands around them: bytes are looked at several at a time.
+TEST(ResponseHead, JudgesEachByteOfAHeaderWhereverItStands) {
+  for (std::size_t before : {0U, 1U, 7U, 8U, 13U}) {
+    for (int byte = 0; byte < 256; ++byte) {
+      const std::string text =
+          std::string(before, 'a') + static_cast<char>(byte) + std::string(before, 'z');
+      std::string out;
+      Response value = make_response(200, "text/plain", "");
+      value.add_header("x-value", text);
+      const bool is_value = byte == '\t' || (byte >= 0x20 && byte != 0x7f);
+      EXPECT_EQ(compose_response_head(value, {}, out), is_value) << byte << " after " << before;
+      if (is_value) {
+        EXPECT_NE(out.find("\r\nx-value: " + text + "\r\n"), std::string::npos);
+        EXPECT_EQ(out.find('\0'), std::string::npos);
+      }
+      Response name = make_response(200, "text/plain", "");
+      name.add_header(text, "v");
+      const bool is_name = byte > 0x20 && byte < 0x7f && byte != ':';
+      EXPECT_EQ(compose_response_head(name, {}, out), is_name) << byte << " after " << before;
+    }
+  }
+}
+
 TEST(ResponseHead, RefusesUnsafeHeaders) {
   for (const std::string& bad :
        {std::string("a\rb"), std::string("a\nb"), std::string("a\0b", 3), std::string("\x7f")}) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/url.h"
 
+#include <algorithm>
+
 #include "base/bytes.h"
 
 namespace duckicelake::net {
@@ -15,7 +17,16 @@ int hex_value(char c) {
   return -1;
 }
 
+// What stands for itself in every part of a URL: most names hold nothing else.
+bool is_plain(std::string_view raw) {
+  return std::all_of(raw.begin(), raw.end(), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte > 0 && byte < 0x80 && c != '%' && c != '+';
+  });
+}
+
 Result<std::string> decode(std::string_view raw, Plus plus) {
+  if (is_plain(raw)) return std::string(raw);
   std::string out;
   out.reserve(raw.size());
   for (std::size_t i = 0; i < raw.size(); ++i) {

@@ -37,23 +37,20 @@ std::optional<NotAuthenticated> settle(Call& call, Look look) {
   return NotAuthenticated{look.state == Look::State::kExpired, true, look.why};
 }
 
-catalog::ObjectRef object_of(const catalog::Levels& levels, const std::string& name) {
-  catalog::ObjectRef out;
-  out.levels = levels;
-  if (!levels.empty()) {
-    out.name = name.empty() ? catalog::display_name(levels)
-                            : catalog::display_name(catalog::TableRef{levels, name});
-  } else {
-    out.name = name;
-  }
-  return out;
-}
-
-// Records denials only: what is allowed here is asked again by the use case, which knows ids.
+// Asks about a name. Records denials only: what is allowed here is asked again by the use case,
+// which knows ids.
 Status ask(const Context& context, const Call& call, catalog::Action action,
-           const catalog::ObjectRef& object) {
+           const catalog::Levels& levels, const std::string& name) {
   const catalog::AuthMode mode = auth_mode(context);
+  catalog::ObjectRef object;
+  object.levels = levels;
+  // Scopes and grants do not speak of the text of the name: it is made for a denial only.
   if (catalog::authorize(mode, call.caller, action, object).is_allowed()) return {};
+  object.name = name;
+  if (!levels.empty()) {
+    object.name = name.empty() ? catalog::display_name(levels)
+                               : catalog::display_name(catalog::TableRef{levels, name});
+  }
   return catalog::check_authorized(mode, call.caller, action, object);
 }
 
@@ -164,8 +161,7 @@ Status permit(const Context& context, Call& call, std::shared_ptr<const catalog:
   switch (route.gate) {
     case RouteGate::kOpen:
     case RouteGate::kBody: return {};
-    case RouteGate::kPath:
-      return ask(context, call, route.action, object_of(call.levels, call.name));
+    case RouteGate::kPath: return ask(context, call, route.action, call.levels, call.name);
     case RouteGate::kClosed: break;
   }
   return Error(Code::kPermissionDenied, "nobody may use this route");
@@ -173,7 +169,7 @@ Status permit(const Context& context, Call& call, std::shared_ptr<const catalog:
 
 Status permit_names(const Context& context, const Call& call, catalog::Action action,
                     const catalog::TableRef& name) {
-  return ask(context, call, action, object_of(name.levels, name.name));
+  return ask(context, call, action, name.levels, name.name);
 }
 
 void note_refusal(const Context& context, const Call& call, const NotAuthenticated& reason) {
