@@ -6,7 +6,6 @@
 #include "app/storage_proof.h"
 #include "app/version.h"
 #include "app/view_role.h"
-#include "app/viewless_engine.h"
 #include "pg/migrations.h"
 #include "sign/hash.h"
 #include "store/lake_setup.h"
@@ -156,48 +155,30 @@ Result<std::unique_ptr<Application>> Application::start(const Settings& settings
 
 Status Application::build(Prepared prepared) {
   DIL_TRY(store_, objstore::S3ObjectStore::make(store_config(settings_)));
-  engine::EngineConfig engine = engine_config(settings_, prepared.view_role);
+  if (auto sts = sts_config(settings_)) {
+    DIL_TRY(sts_, objstore::StsClient::make(std::move(*sts)));
+  }
+  engine::EngineConfig engine = engine_config(settings_, std::nullopt);
   engine.call_timeout = settings_.listen.request_timeout;
-  engine.on_unbound_view = [&logger = logger_](const Error& why) {
-    logger.log_error(LogLevel::kInfo, kLogger, "a view is served without columns", why);
-  };
   duckdb_ = std::make_unique<engine::DuckdbDataEngine>(std::move(engine));
   if (!prepared.view_role) {
-    viewless_ = std::make_unique<ViewlessEngine>(*duckdb_);
     logger_.log(LogLevel::kWarning, kLogger,
                 "views are served without columns: there is no role to bind them with");
   }
-  engine::EngineConfig upkeep = engine_config(settings_, std::nullopt);
-  upkeep.call_timeout = settings_.maintenance_timeout;
-  upkeep_ = std::make_unique<LakeUpkeep>(std::move(upkeep), lake_config(settings_, ""));
-  catalog::Service::Config service;
-  service.maintenance_engine = upkeep_.get();
-  service.maintenance_timeout = settings_.maintenance_timeout;
-  service.sweep_grace = settings_.sweep_grace;
-  service.max_cached_tables = settings_.cache_max;
-  service.default_format_version = settings_.default_format_version;
-  service.projects_eagerly = !settings_.disable_notify;
-  service.allows_bare_paths = settings_.allow_bare_paths;
-  service.request_timeout = settings_.listen.request_timeout;
   DIL_TRY(guard_, make_guard(settings_, *pool_, prepared.lake, logger_));
-  service.auth_mode = guard_->mode();
   warn_if_open();
-  catalog::DataEngine& data_engine = viewless_ ? *viewless_ : *duckdb_;
-  lake_ = prepared.lake;
-  service_ = std::make_unique<catalog::Service>(
-      service, std::move(prepared.lake), *pool_, *store_, data_engine,
-      [this](std::size_t thread_index, std::function<void()> task) {
-        return gate_.post(thread_index, std::move(task));
-      });
-  DIL_TRY(storage_, StorageParts::make(settings_,
-                                       {*lake_, *pool_, *store_, data_engine, service.auth_mode,
-                                        service.request_timeout},
-                                       service_->probe(), logger_));
-  catalog_ = std::make_unique<rest::ServiceCatalog>(*service_);
+  DIL_TRY(rest::RestConfig rest, rest_config(settings_));
+  shared_.emplace(SharedParts{settings_, logger_, *pool_, *store_, *duckdb_, sts_.get(), *guard_,
+                              [this](std::size_t thread_index, std::function<void()> task) {
+                                return gate_.post(thread_index, std::move(task));
+                              },
+                              rest.page_token_key});
+  DIL_TRY(own_, Tenant::make(*shared_, settings_, std::move(prepared.lake),
+                             std::move(prepared.view_role), Tenancy{}));
+  DIL_CHECK_OK(build_tenants());
   workers_ =
       std::make_unique<WorkerPool>(settings_.listen.worker_threads, settings_.listen.worker_queue);
-  DIL_TRY(rest::RestConfig rest, rest_config(settings_));
-  rest::HandlerDeps deps{*catalog_,
+  rest::HandlerDeps deps{own_->api(),
                          *workers_,
                          request_log_,
                          [this] { return metrics(); },
@@ -206,16 +187,64 @@ Status Application::build(Prepared prepared) {
                            return std::nullopt;
                          },
                          guard_.get(),
-                         &storage_->access(),
-                         storage_->signing(),
+                         &own_->storage().access(),
+                         own_->storage().signing(),
                          [this]() -> Result<std::string> {
                            DIL_TRY(const StorageProof proof, prove_storage(settings_));
                            return proof_json(proof);
-                         }};
+                         },
+                         tenants_.get()};
   handler_ = std::make_unique<rest::RestHandler>(std::move(rest), std::move(deps));
   DIL_TRY(server_, net::Server::start(server_config(settings_.listen, logger_), *handler_));
   gate_.set(server_.get());
-  return storage_->start_gateway(settings_, service_->probe(), *guard_, logger_);
+  return start_gateway();
+}
+
+Status Application::build_tenants() {
+  lake_maker_ = std::make_unique<DuckdbLakeMaker>(settings_, logger_);
+  admin_ = std::make_unique<catalog::CatalogAdmin>(own_->service().backends(), *lake_maker_);
+  tenants_ = std::make_unique<Tenants>(*shared_, *admin_, settings_.max_active_catalogs);
+  if (settings_.disable_notify) return {};
+  using Target = catalog::SharedEager::Target;
+  shared_eager_ = std::make_unique<catalog::SharedEager>(
+      *pool_,
+      [this](const std::string& schema, std::int64_t registry) -> Result<std::optional<Target>> {
+        DIL_TRY(const TenantPtr tenant,
+                tenants_->reach_schema(schema, registry,
+                                       pg::deadline_after(settings_.listen.request_timeout)));
+        if (!tenant) return std::optional<Target>();
+        catalog::Service& service = tenant->service();
+        return std::optional<Target>(
+            Target{tenant, service.backends().lake, [&service](TableId table, SnapshotId snapshot) {
+                     return service.publish_ahead(table, snapshot);
+                   }});
+      });
+  return {};
+}
+
+Status Application::start_gateway() {
+  if (!settings_.gateway.is_enabled) return {};
+  DIL_TRY(const catalog::ObjectPlace place, object_place(settings_));
+  gateway_ = std::make_unique<GatewayFront>(*own_, *tenants_, settings_.listen.request_timeout);
+  GatewayServer::Config config;
+  config.host = settings_.gateway.host;
+  config.port = settings_.gateway.port;
+  config.max_connections = settings_.gateway.max_connections;
+  config.header_timeout = settings_.listen.header_timeout;
+  config.io_timeout = settings_.listen.write_timeout;
+  config.idle_timeout = settings_.listen.idle_timeout;
+  config.relay.ca_file = settings_.store.ca_file;
+  DIL_TRY(gateway_server_, GatewayServer::start(std::move(config), *gateway_, place.root,
+                                                settings_.store.region, logger_));
+  logger_.log(LogLevel::kInfo, kLogger, "the S3 gateway listens",
+              {{"host", std::string_view(settings_.gateway.host)},
+               {"port", std::int64_t{gateway_server_->port()}}});
+  return {};
+}
+
+void Application::release_idle() {
+  own_->release_idle();
+  tenants_->release_idle();
 }
 
 void Application::warn_if_open() {
@@ -229,31 +258,39 @@ void Application::warn_if_open() {
 bool Application::drain() {
   is_draining_.store(true, std::memory_order_relaxed);
   server_->drain(settings_.listen.drain);
-  storage_->stop_gateway(settings_.listen.drain);
+  if (gateway_server_) gateway_server_->stop(settings_.listen.drain);
   return workers_->wait_idle(kLastWork);
 }
 
 Application::~Application() {
   if (server_) server_->drain(std::chrono::milliseconds(0));
-  if (storage_) storage_->stop_gateway(std::chrono::milliseconds(0));
+  if (gateway_server_) gateway_server_->stop(std::chrono::milliseconds(0));
   // Nobody answers through the server any more: what still runs ends first, then what it uses.
   gate_.set(nullptr);
   if (workers_) workers_->stop();
+  gateway_server_.reset();
+  shared_eager_.reset();
   server_.reset();
+  if (tenants_) tenants_->shutdown();
   handler_.reset();
   workers_.reset();
-  catalog_.reset();
-  storage_.reset();
-  service_.reset();
+  tenants_.reset();
+  own_.reset();
   guard_.reset();
 }
 
 std::string Application::metrics() {
-  return write_metrics({request_metrics_, gate_.stats(), handler_->counters(), workers_->counters(),
-                        service_->counters(), service_->probe().counters(), pool_->counters(),
-                        store_->counters(), storage_->counters(), guard_->audit().counters(),
-                        guard_->authenticator().counters(),
-                        settings_.metrics_name_catalogs ? settings_.catalog_id : std::string()});
+  std::map<std::string, CatalogReading> catalogs = tenants_->readings();
+  const std::string own = settings_.metrics_name_catalogs ? settings_.catalog_id : std::string();
+  catalogs[own].add(own_->counters());
+  GatewayServer::Counters traffic;
+  if (gateway_server_) traffic = gateway_server_->counters();
+  return write_metrics(
+      {request_metrics_, gate_.stats(), handler_->counters(), workers_->counters(), catalogs,
+       tenants_->counters(),
+       shared_eager_ ? shared_eager_->counters() : catalog::SharedEager::Counters(), traffic,
+       gateway_ ? gateway_->denied() : 0, pool_->counters(), store_->counters(),
+       guard_->audit().counters(), guard_->authenticator().counters()});
 }
 
 }  // namespace duckicelake::app

@@ -9,21 +9,22 @@
 #include <string>
 
 #include "app/backends.h"
+#include "app/gateway_front.h"
+#include "app/gateway_server.h"
 #include "app/guard_parts.h"
-#include "app/lake_upkeep.h"
+#include "app/lake_maker.h"
 #include "app/log.h"
 #include "app/request_log.h"
 #include "app/request_metrics.h"
 #include "app/settings.h"
-#include "app/storage_parts.h"
+#include "app/tenants.h"
 #include "app/worker_pool.h"
 #include "base/result.h"
-#include "catalog/service.h"
+#include "catalog/shared_eager.h"
 #include "engine/data_engine.h"
 #include "net/server.h"
 #include "objstore/s3_object_store.h"
 #include "pg/pool.h"
-#include "rest/catalog_api.h"
 #include "rest/handler.h"
 #include "store/lake.h"
 
@@ -52,8 +53,8 @@ class Application {
 
   std::uint16_t port() const { return server_->port(); }
   Status reload_tls() { return server_->reload_tls(); }
-  // Closes the instance that binds views; the next view opens it again.
-  void release_idle() { duckdb_->release_idle(); }
+  // Closes what nobody used for a while: instances that bind views, catalogs beside the own one.
+  void release_idle();
   // /readyz answers 503 from now on; running requests have the settings' time to end. False when
   // work is still under way that nobody waits for any more; ending it takes as long as its own
   // deadline.
@@ -71,6 +72,8 @@ class Application {
 
   Application(const Settings& settings, std::unique_ptr<pg::Pool> pool, Logger& logger);
   Status build(Prepared prepared);
+  Status build_tenants();
+  Status start_gateway();
   void warn_if_open();
   std::string metrics();
 
@@ -80,15 +83,18 @@ class Application {
   // Each may use those above it.
   std::unique_ptr<pg::Pool> pool_;
   std::unique_ptr<objstore::S3ObjectStore> store_;
+  std::unique_ptr<objstore::StsClient> sts_;
   std::unique_ptr<engine::DuckdbDataEngine> duckdb_;
-  std::unique_ptr<catalog::DataEngine> viewless_;  // only without a view role
-  std::unique_ptr<LakeUpkeep> upkeep_;
   ServerGate gate_;
   std::unique_ptr<catalog::Guard> guard_;
-  std::unique_ptr<catalog::Service> service_;
-  std::optional<store::Lake> lake_;
-  std::unique_ptr<StorageParts> storage_;
-  std::unique_ptr<rest::ServiceCatalog> catalog_;
+  std::optional<SharedParts> shared_;
+  std::unique_ptr<Tenant> own_;
+  std::unique_ptr<DuckdbLakeMaker> lake_maker_;
+  std::unique_ptr<catalog::CatalogAdmin> admin_;
+  std::unique_ptr<Tenants> tenants_;
+  std::unique_ptr<catalog::SharedEager> shared_eager_;
+  std::unique_ptr<GatewayFront> gateway_;
+  std::unique_ptr<GatewayServer> gateway_server_;
   RequestMetrics request_metrics_;
   RequestLog request_log_;
   std::unique_ptr<WorkerPool> workers_;

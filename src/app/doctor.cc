@@ -6,6 +6,7 @@
 
 #include "app/backends.h"
 #include "app/commands.h"
+#include "app/doctor_catalogs.h"
 #include "app/doctor_store.h"
 #include "app/pg_checks.h"
 #include "app/view_role.h"
@@ -151,6 +152,7 @@ void check_lake(Report& report, pg::Connection& connection, const Settings& sett
                                   schema->name(), lake->data_path));
   }
   check_sidecar(report, connection, settings, *schema);
+  check_catalogs(report, connection, settings);
   check_setup(report, connection, *schema);
   check_duplicates(report, connection, *schema);
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "app/gateway_front.h"
 #include "base/result.h"
 #include "catalog/s3_gateway.h"
 #include "net/request_head.h"
@@ -29,7 +30,7 @@ class GatewayConnection {
     std::atomic<std::uint64_t>& bytes_in;
     std::atomic<std::uint64_t>& bytes_out;
   };
-  GatewayConnection(int socket, Limits limits, catalog::S3Gateway& gateway,
+  GatewayConnection(int socket, Limits limits, GatewayFront& gateway,
                     objstore::RequestSigner& signer, const objstore::RelayConfig& relay,
                     Totals totals, std::atomic<bool>& is_idle, const std::atomic<bool>& is_stopping)
       : socket_(socket),
@@ -69,7 +70,7 @@ class GatewayConnection {
 
   const int socket_;
   const Limits limits_;
-  catalog::S3Gateway& gateway_;
+  GatewayFront& gateway_;
   objstore::RequestSigner& signer_;
   objstore::Relay relay_;
   const Totals totals_;

@@ -28,15 +28,14 @@ Error socket_error(std::string_view what) {
 
 }  // namespace
 
-GatewayServer::GatewayServer(Config config, catalog::S3Gateway& gateway, sign::Credentials root,
+GatewayServer::GatewayServer(Config config, GatewayFront& gateway, sign::Credentials root,
                              std::string region, Logger& logger)
     : config_(std::move(config)),
       gateway_(gateway),
       signer_(std::move(root), std::move(region), "s3"),
       logger_(logger) {}
 
-Result<std::unique_ptr<GatewayServer>> GatewayServer::start(Config config,
-                                                            catalog::S3Gateway& gateway,
+Result<std::unique_ptr<GatewayServer>> GatewayServer::start(Config config, GatewayFront& gateway,
                                                             sign::Credentials root,
                                                             std::string region, Logger& logger) {
   std::unique_ptr<GatewayServer> out(

@@ -10,9 +10,9 @@
 #include <string>
 #include <thread>
 
+#include "app/gateway_front.h"
 #include "app/log.h"
 #include "base/result.h"
-#include "catalog/s3_gateway.h"
 #include "objstore/relay.h"
 #include "objstore/request_signer.h"
 
@@ -32,7 +32,7 @@ class GatewayServer {
     objstore::RelayConfig relay;
   };
   // Listens when it returns. The references must outlive it. kUnavailable: the port cannot be had.
-  static Result<std::unique_ptr<GatewayServer>> start(Config config, catalog::S3Gateway& gateway,
+  static Result<std::unique_ptr<GatewayServer>> start(Config config, GatewayFront& gateway,
                                                       sign::Credentials root, std::string region,
                                                       Logger& logger);
   // stop(0).
@@ -61,14 +61,14 @@ class GatewayServer {
     std::atomic<bool> is_idle{true};
     std::atomic<bool> is_over{false};
   };
-  GatewayServer(Config config, catalog::S3Gateway& gateway, sign::Credentials root,
-                std::string region, Logger& logger);
+  GatewayServer(Config config, GatewayFront& gateway, sign::Credentials root, std::string region,
+                Logger& logger);
   Status listen();
   void accept_all();
   void reap();
 
   const Config config_;
-  catalog::S3Gateway& gateway_;
+  GatewayFront& gateway_;
   objstore::RequestSigner signer_;
   Logger& logger_;
   int listener_ = -1;

@@ -77,7 +77,8 @@ std::vector<Secret> signing_secrets(const Settings::Auth& settings) {
 
 void write_line(Logger& logger, const store::AuditRow& row) {
   logger.log(row.decision == "ok" ? LogLevel::kInfo : LogLevel::kWarning, kAuditLogger, "decision",
-             {{"principal", std::string_view(row.principal)},
+             {{"catalog", std::string_view(row.catalog_id)},
+              {"principal", std::string_view(row.principal)},
               {"subject", std::string_view(row.subject)},
               {"actor", std::string_view(row.actor)},
               {"channel", std::string_view(row.channel)},

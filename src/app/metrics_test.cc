@@ -120,7 +120,9 @@ TEST(RequestMetrics, LosesNothingAcrossThreads) {
 TEST(ServerMetrics, AreWellFormedAndNameNoCatalogUnlessTold) {
   RequestMetrics requests;
   requests.record(0, net::Method::kGet, 200, std::chrono::milliseconds(1));
-  ServerReading reading{requests, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
+  std::map<std::string, CatalogReading> catalogs;
+  catalogs[""];
+  ServerReading reading{requests, {}, {}, {}, catalogs, {}, {}, {}, 0, {}, {}, {}, {}};
   reading.store.calls[0][1] = 3;
   const std::string text = write_metrics(reading);
   expect_well_formed(text);
@@ -135,10 +137,28 @@ TEST(ServerMetrics, AreWellFormedAndNameNoCatalogUnlessTold) {
         "duckicelake_build_info"}) {
     EXPECT_THAT(text, HasSubstr(std::string("\n") + name)) << name;
   }
-  reading.catalog_id = "lake";
+  catalogs.clear();
+  catalogs["lake"];
+  catalogs["other"].service.cache_hits = 3;
   const std::string named = write_metrics(reading);
   expect_well_formed(named);
   EXPECT_THAT(named, HasSubstr("duckicelake_metadata_cache_size{catalog=\"lake\"} 0\n"));
+  EXPECT_THAT(named, HasSubstr("duckicelake_metadata_cache_hits_total{catalog=\"other\"} 3\n"));
+}
+
+TEST(ServerMetrics, TotalsOfAClosedCatalogStayAndItsGaugesDoNot) {
+  CatalogReading closed;
+  closed.service.commits_ok = 2;
+  closed.service.cache_entries = 5;
+  closed.storage.access.granted_keys = 4;
+  closed.storage.access.keys.entries = 1;
+  CatalogReading sum;
+  sum.add(closed.totals());
+  sum.add(closed);
+  EXPECT_EQ(sum.service.commits_ok, 4U);
+  EXPECT_EQ(sum.service.cache_entries, 5U);
+  EXPECT_EQ(sum.storage.access.granted_keys, 8U);
+  EXPECT_EQ(sum.storage.access.keys.entries, 1U);
 }
 
 }  // namespace

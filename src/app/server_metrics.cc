@@ -46,63 +46,116 @@ void write_workers(MetricsText& out, const WorkerPool::Counters& workers,
             static_cast<double>(handler.gzip_bytes));
 }
 
-void write_catalog(MetricsText& out, const ServerReading& reading) {
-  const catalog::ServiceCounters& service = reading.service;
-  const catalog::HeadProbe::Counters& probe = reading.probe;
-  // A label without a name is not written.
-  const MetricLabel label{reading.catalog_id.empty() ? "" : "catalog", reading.catalog_id};
+// One family with a sample for each catalog; without a name there is one, without a label.
+class PerCatalog {
+ public:
+  PerCatalog(MetricsText& out, const std::map<std::string, CatalogReading>& catalogs)
+      : out_(out), catalogs_(catalogs) {}
+
+  template <class Of>
+  void counter(std::string_view name, std::string_view help, Of of) {
+    out_.family(name, "counter", help);
+    for (const auto& [id, reading] : catalogs_) out_.sample(of(reading), {label(id)});
+  }
+  template <class Of>
+  void gauge(std::string_view name, std::string_view help, Of of) {
+    out_.family(name, "gauge", help);
+    for (const auto& [id, reading] : catalogs_) {
+      out_.sample(static_cast<double>(of(reading)), {label(id)});
+    }
+  }
+  template <class Of>
+  void sorted(std::string_view name, std::string_view help, std::string_view by,
+              std::initializer_list<std::pair<std::string_view, Of>> kinds) {
+    out_.family(name, "counter", help);
+    for (const auto& [id, reading] : catalogs_) {
+      for (const auto& [kind, of] : kinds) out_.sample(of(reading), {{by, kind}, label(id)});
+    }
+  }
+
+ private:
+  static MetricLabel label(const std::string& id) { return {id.empty() ? "" : "catalog", id}; }
+
+  MetricsText& out_;
+  const std::map<std::string, CatalogReading>& catalogs_;
+};
+
+using Reading = const CatalogReading&;
+using Count = std::uint64_t (*)(Reading);
+
+void write_catalog(PerCatalog& out) {
   out.gauge("duckicelake_metadata_cache_size", "Tables whose metadata is cached",
-            static_cast<double>(service.cache_entries), {label});
+            [](Reading r) { return r.service.cache_entries; });
   out.counter("duckicelake_metadata_cache_hits_total", "Loads answered from the cache",
-              service.cache_hits, {label});
+              [](Reading r) { return r.service.cache_hits; });
   out.counter("duckicelake_metadata_cache_misses_total", "Loads that were not",
-              service.cache_misses, {label});
-  out.counter("duckicelake_head_probes_total", "Reads of the lake's head", probe.probes, {label});
+              [](Reading r) { return r.service.cache_misses; });
+  out.counter("duckicelake_head_probes_total", "Reads of the lake's head",
+              [](Reading r) { return r.probe.probes; });
   out.counter("duckicelake_head_questions_total", "Requests that asked for the head",
-              probe.questions, {label});
+              [](Reading r) { return r.probe.questions; });
   out.counter("duckicelake_head_probe_failures_total", "Reads of the head that failed",
-              probe.failures, {label});
+              [](Reading r) { return r.probe.failures; });
   out.counter("duckicelake_projections_total", "Projections that wrote a metadata version",
-              service.projections, {label});
+              [](Reading r) { return r.service.projections; });
   out.counter("duckicelake_projection_failures_total", "Projections that failed",
-              service.projection_failures, {label});
-  out.family("duckicelake_projection_seconds_total", "counter", "Time spent in projections");
-  out.sample(service.projection_seconds, {label});
+              [](Reading r) { return r.service.projection_failures; });
+  out.counter("duckicelake_projection_seconds_total", "Time spent in projections",
+              [](Reading r) { return r.service.projection_seconds; });
   out.counter("duckicelake_projection_rows_total", "PostgreSQL rows that projections read",
-              service.rows_read, {label});
+              [](Reading r) { return r.service.rows_read; });
   out.gauge("duckicelake_eager_leader", "Whether this process publishes ahead of loads",
-            service.eager_leader ? 1 : 0, {label});
+            [](Reading r) { return r.service.eager_leader ? 1 : 0; });
   out.counter("duckicelake_eager_notifications_total", "Announcements of DuckLake snapshots heard",
-              service.eager_notifications, {label});
+              [](Reading r) { return r.service.eager_notifications; });
   out.counter("duckicelake_eager_published_total", "Tables published ahead of loads",
-              service.eager_published, {label});
-  out.counter("duckicelake_eager_failures_total", "Of these, failures", service.eager_failures,
-              {label});
+              [](Reading r) { return r.service.eager_published; });
+  out.counter("duckicelake_eager_failures_total", "Of these, failures",
+              [](Reading r) { return r.service.eager_failures; });
   out.gauge("duckicelake_eager_lag_seconds",
             "From the newest DuckLake snapshot to its publication, the last time",
-            service.eager_lag_seconds, {label});
-  out.family("duckicelake_commit_total", "counter", "Commits of tables, by how they ended");
-  const auto commits = [&](std::string_view outcome, std::uint64_t count) {
-    out.sample(count, {{"outcome", outcome}, label});
-  };
-  commits("ok", service.commits_ok);
-  commits("repeated", service.commits_repeated);
-  commits("conflict", service.commits_conflict);
-  commits("refused", service.commits_refused);
-  commits("unknown", service.commits_unknown);
-  commits("failed", service.commits_failed);
+            [](Reading r) { return r.service.eager_lag_seconds; });
+  out.sorted<Count>("duckicelake_commit_total", "Commits of tables, by how they ended", "outcome",
+                    {{"ok", [](Reading r) { return r.service.commits_ok; }},
+                     {"repeated", [](Reading r) { return r.service.commits_repeated; }},
+                     {"conflict", [](Reading r) { return r.service.commits_conflict; }},
+                     {"refused", [](Reading r) { return r.service.commits_refused; }},
+                     {"unknown", [](Reading r) { return r.service.commits_unknown; }},
+                     {"failed", [](Reading r) { return r.service.commits_failed; }}});
   out.counter("duckicelake_commit_retries_total",
               "Rounds of commits that were made again because others wrote meanwhile",
-              service.commit_retries, {label});
-  out.family("duckicelake_files_written_total", "counter", "Objects that projections wrote");
-  const auto written = [&](std::string_view kind, std::uint64_t count) {
-    out.sample(count, {{"kind", kind}, label});
-  };
-  written("manifest", service.manifests_written);
-  written("manifest_list", service.manifest_lists_written);
-  written("metadata", service.metadata_files_written);
-  written("delete", service.delete_files_written);
-  written("inlined", service.inlined_files_written);
+              [](Reading r) { return r.service.commit_retries; });
+  out.sorted<Count>("duckicelake_files_written_total", "Objects that projections wrote", "kind",
+                    {{"manifest", [](Reading r) { return r.service.manifests_written; }},
+                     {"manifest_list", [](Reading r) { return r.service.manifest_lists_written; }},
+                     {"metadata", [](Reading r) { return r.service.metadata_files_written; }},
+                     {"delete", [](Reading r) { return r.service.delete_files_written; }},
+                     {"inlined", [](Reading r) { return r.service.inlined_files_written; }}});
+}
+
+// Of all shared catalogs together.
+void write_tenants(MetricsText& out, const ServerReading& reading) {
+  const Tenants::Counters& tenants = reading.tenants;
+  out.gauge("duckicelake_catalogs_registered",
+            "Catalogs beside the own one, as they are known here",
+            static_cast<double>(tenants.registered));
+  out.gauge("duckicelake_catalogs_open", "Of these, those that are open",
+            static_cast<double>(tenants.open));
+  out.counter("duckicelake_catalogs_opened_total", "Catalogs that were opened", tenants.opened);
+  out.counter("duckicelake_catalogs_evicted_total", "Catalogs that made room for others",
+              tenants.evicted);
+  const catalog::SharedEager::Counters& eager = reading.shared_eager;
+  out.gauge("duckicelake_shared_eager_leader",
+            "Whether this process publishes the catalogs beside the own ones ahead of loads",
+            eager.is_leader ? 1 : 0);
+  out.counter("duckicelake_shared_eager_notifications_total",
+              "Announcements heard there, those of own catalogs too", eager.notifications);
+  out.counter("duckicelake_shared_eager_published_total", "Tables published ahead of loads there",
+              eager.published);
+  out.counter("duckicelake_shared_eager_failures_total", "Failures there", eager.failures);
+  out.gauge("duckicelake_shared_eager_lag_seconds",
+            "From the newest DuckLake snapshot to its publication there, the last time",
+            eager.lag_seconds);
 }
 
 void write_postgres(MetricsText& out, const pg::PoolCounters& pool) {
@@ -144,42 +197,48 @@ void write_store(MetricsText& out, const objstore::Counters& store) {
   out.counter("duckicelake_s3_connections_total", "Connections opened", store.connections);
 }
 
-void write_storage(MetricsText& out, const StorageParts::Reading& storage) {
-  const catalog::StorageCounters& access = storage.access;
-  out.family("duckicelake_vend_total", "counter",
-             "Answers that gave a caller a way to a table's bytes, by its kind");
-  const auto granted = [&](std::string_view kind, std::uint64_t count) {
-    out.sample(count, {{"kind", kind}});
-  };
-  granted("sts", access.granted_keys);
-  granted("gateway", access.granted_gateway);
-  granted("signing", access.granted_signing);
-  granted("denied", access.denied);
-  granted("unfit", access.unfit);
-  out.counter("duckicelake_sts_calls_total", "Keys asked of the STS", access.sts_calls);
-  out.counter("duckicelake_sts_failures_total", "Of these, in vain", access.sts_failures);
+void write_storage(PerCatalog& out) {
+  out.sorted<Count>("duckicelake_vend_total",
+                    "Answers that gave a caller a way to a table's bytes, by its kind", "kind",
+                    {{"sts", [](Reading r) { return r.storage.access.granted_keys; }},
+                     {"gateway", [](Reading r) { return r.storage.access.granted_gateway; }},
+                     {"signing", [](Reading r) { return r.storage.access.granted_signing; }},
+                     {"denied", [](Reading r) { return r.storage.access.denied; }},
+                     {"unfit", [](Reading r) { return r.storage.access.unfit; }}});
+  out.counter("duckicelake_sts_calls_total", "Keys asked of the STS",
+              [](Reading r) { return r.storage.access.sts_calls; });
+  out.counter("duckicelake_sts_failures_total", "Of these, in vain",
+              [](Reading r) { return r.storage.access.sts_failures; });
   out.counter("duckicelake_sts_widened_total", "Keys for folders where files did not fit",
-              access.sts_widened);
+              [](Reading r) { return r.storage.access.sts_widened; });
   out.counter("duckicelake_vend_cache_hits_total", "Keys that were handed out again",
-              access.keys.hits);
+              [](Reading r) { return r.storage.access.keys.hits; });
   out.counter("duckicelake_vend_cache_misses_total", "Keys that had to be made",
-              access.keys.misses);
-  out.gauge("duckicelake_vend_cache_size", "Keys kept", static_cast<double>(access.keys.entries));
+              [](Reading r) { return r.storage.access.keys.misses; });
+  out.gauge("duckicelake_vend_cache_size", "Keys kept",
+            [](Reading r) { return r.storage.access.keys.entries; });
   out.counter("duckicelake_storage_scope_loads_total", "Look-ups of where a table's objects lie",
-              access.scope_loads);
-  out.family("duckicelake_s3_sign_total", "counter", "Requests to the store to be signed");
-  out.sample(storage.signing.granted, {{"decision", "granted"}});
-  out.sample(storage.signing.denied, {{"decision", "denied"}});
-  out.family("duckicelake_gateway_requests_total", "counter", "Requests to the S3 gateway");
-  out.sample(storage.gateway.passed, {{"decision", "granted"}});
-  out.sample(storage.gateway.denied, {{"decision", "denied"}});
+              [](Reading r) { return r.storage.access.scope_loads; });
+  out.sorted<Count>("duckicelake_s3_sign_total", "Requests to the store to be signed", "decision",
+                    {{"granted", [](Reading r) { return r.storage.signing.granted; }},
+                     {"denied", [](Reading r) { return r.storage.signing.denied; }}});
+  out.sorted<Count>("duckicelake_gateway_requests_total", "Requests to the S3 gateway", "decision",
+                    {{"granted", [](Reading r) { return r.storage.gateway.passed; }},
+                     {"denied", [](Reading r) { return r.storage.gateway.denied; }}});
+}
+
+void write_gateway(MetricsText& out, const ServerReading& reading) {
+  const GatewayServer::Counters& traffic = reading.gateway_traffic;
+  out.counter("duckicelake_gateway_strangers_total",
+              "Requests to the S3 gateway with keys of no catalog, or none that are good",
+              reading.gateway_strangers);
   out.family("duckicelake_gateway_bytes_total", "counter", "Bodies through the S3 gateway");
-  out.sample(storage.gateway_traffic.bytes_in, {{"direction", "in"}});
-  out.sample(storage.gateway_traffic.bytes_out, {{"direction", "out"}});
+  out.sample(traffic.bytes_in, {{"direction", "in"}});
+  out.sample(traffic.bytes_out, {{"direction", "out"}});
   out.counter("duckicelake_gateway_connections_total", "Connections of the S3 gateway",
-              storage.gateway_traffic.connections);
+              traffic.connections);
   out.counter("duckicelake_gateway_connections_refused_total", "Of these, over the limit",
-              storage.gateway_traffic.refused);
+              traffic.refused);
 }
 
 void write_access(MetricsText& out, const catalog::Audit::Counters& audit,
@@ -216,10 +275,13 @@ std::string write_metrics(const ServerReading& reading) {
   reading.requests.write(out);
   write_connections(out, reading.connections);
   write_workers(out, reading.workers, reading.handler);
-  write_catalog(out, reading);
+  PerCatalog by_catalog(out, reading.catalogs);
+  write_catalog(by_catalog);
+  write_tenants(out, reading);
   write_postgres(out, reading.postgres);
   write_store(out, reading.store);
-  write_storage(out, reading.storage);
+  write_storage(by_catalog);
+  write_gateway(out, reading);
   write_access(out, reading.audit, reading.authenticator);
   write_process_metrics(out);
   return out.take();

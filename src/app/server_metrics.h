@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <string>
 
+#include "app/gateway_server.h"
 #include "app/request_metrics.h"
-#include "app/storage_parts.h"
+#include "app/tenants.h"
 #include "app/worker_pool.h"
 #include "catalog/audit.h"
 #include "catalog/authenticator.h"
-#include "catalog/service.h"
+#include "catalog/shared_eager.h"
 #include "net/server.h"
 #include "objstore/counters.h"
 #include "pg/pool.h"
@@ -22,14 +24,16 @@ struct ServerReading {
   net::ServerStats connections;
   rest::RestHandler::Counters handler;
   WorkerPool::Counters workers;
-  catalog::ServiceCounters service;
-  catalog::HeadProbe::Counters probe;
+  // By catalog, or all together under "".
+  const std::map<std::string, CatalogReading>& catalogs;
+  Tenants::Counters tenants;
+  catalog::SharedEager::Counters shared_eager;
+  GatewayServer::Counters gateway_traffic;
+  std::uint64_t gateway_strangers = 0;  // requests with keys of no catalog
   pg::PoolCounters postgres;
   objstore::Counters store;
-  StorageParts::Reading storage;
   catalog::Audit::Counters audit;
   catalog::Authenticator::Counters authenticator;
-  std::string catalog_id;  // empty: the page names no catalog
 };
 
 // The page of /metrics (Prometheus' text format). Reads /proc/self besides.

@@ -142,6 +142,7 @@ struct Settings {
   } auth;
 
   std::size_t cache_max = 0;
+  std::size_t max_active_catalogs = 0;  // beside the own one
   int default_format_version = 2;
   bool allow_bare_paths = false;
   std::chrono::seconds maintenance_timeout{};

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/storage_parts.h"
 
-#include "app/backends.h"
 #include "objstore/endpoint.h"
 #include "sign/hash.h"
 
@@ -34,14 +33,11 @@ Result<catalog::ObjectPlace> object_place(const Settings& settings) {
 }
 
 Result<std::unique_ptr<StorageParts>> StorageParts::make(const Settings& settings,
-                                                         catalog::Backends backends,
-                                                         catalog::HeadProbe& probe,
-                                                         Logger& logger) {
-  std::unique_ptr<StorageParts> out(new StorageParts(std::move(backends)));
+                                                         const Deps& deps) {
+  std::unique_ptr<StorageParts> out(new StorageParts);
   catalog::StorageAccess::Config config;
-  if (auto sts = sts_config(settings)) {
-    DIL_TRY(out->sts_, objstore::StsClient::make(std::move(*sts)));
-    config.assume_role = [client = out->sts_.get()](const objstore::AssumeRoleRequest& request) {
+  if (deps.sts != nullptr) {
+    config.assume_role = [client = deps.sts](const objstore::AssumeRoleRequest& request) {
       return client->assume_role(request);
     };
   }
@@ -55,54 +51,41 @@ Result<std::unique_ptr<StorageParts>> StorageParts::make(const Settings& setting
   config.staging.emplace(
       Secret(sign::hmac_sha256(settings.store.root_secret.reveal(), "staged tables")), "",
       kStagedLife);
-  config.on_event = [&logger](std::string_view what, const Error* why) {
+  config.on_event = [&logger = deps.logger](std::string_view what, const Error* why) {
     if (why != nullptr) {
       logger.log_error(LogLevel::kWarning, kLogger, what, *why);
     } else {
       logger.log(LogLevel::kWarning, kLogger, what);
     }
   };
-  out->access_ = std::make_unique<catalog::StorageAccess>(std::move(config), out->backends_, probe);
+  out->access_ =
+      std::make_unique<catalog::StorageAccess>(std::move(config), deps.backends, deps.probe);
   if (settings.store.remote_signing) {
     DIL_TRY(catalog::ObjectPlace place, object_place(settings));
     out->signing_ =
-        std::make_unique<catalog::RequestSigning>(std::move(place), *out->access_, out->backends_);
+        std::make_unique<catalog::RequestSigning>(std::move(place), *out->access_, deps.backends);
   }
+  if (settings.gateway.is_enabled) DIL_CHECK_OK(out->make_gateway(settings, deps));
   return out;
 }
 
-Status StorageParts::start_gateway(const Settings& settings, catalog::HeadProbe& probe,
-                                   catalog::Guard& guard, Logger& logger) {
-  if (!settings.gateway.is_enabled) return {};
-  DIL_TRY(catalog::ObjectPlace place, object_place(settings));
-  const sign::Credentials root = place.root;
-  catalog::S3Gateway::Config decides;
-  decides.place = std::move(place);
-  decides.audit = &guard.audit();
-  decides.caller_of = [&guard, wait = backends_.request_timeout](
-                          const catalog::GatewayClaims& claims,
-                          const catalog::HeadProbe::Fresh& fresh) {
-    return catalog::gateway_caller(guard, claims, fresh.head.access, pg::deadline_after(wait));
+Status StorageParts::make_gateway(const Settings& settings, const Deps& deps) {
+  catalog::S3Gateway::Config config;
+  DIL_TRY(config.place, object_place(settings));
+  config.audit = &deps.guard.audit();
+  config.caller_of = [&guard = deps.guard, catalog = deps.catalog, registration = deps.registration,
+                      wait = deps.backends.request_timeout](
+                         const catalog::GatewayClaims& claims,
+                         const catalog::HeadProbe::Fresh& fresh) -> Result<catalog::Caller> {
+    if (registration != 0 && fresh.head.registration != registration) {
+      return Error(Code::kPermissionDenied, "no such access key", "its catalog was closed");
+    }
+    return catalog::gateway_caller(guard, catalog, claims, fresh.head.access,
+                                   pg::deadline_after(wait));
   };
-  gateway_ = std::make_unique<catalog::S3Gateway>(std::move(decides), *access_, backends_, probe);
-  GatewayServer::Config config;
-  config.host = settings.gateway.host;
-  config.port = settings.gateway.port;
-  config.max_connections = settings.gateway.max_connections;
-  config.header_timeout = settings.listen.header_timeout;
-  config.io_timeout = settings.listen.write_timeout;
-  config.idle_timeout = settings.listen.idle_timeout;
-  config.relay.ca_file = settings.store.ca_file;
-  DIL_TRY(gateway_server_,
-          GatewayServer::start(std::move(config), *gateway_, root, settings.store.region, logger));
-  logger.log(LogLevel::kInfo, kLogger, "the S3 gateway listens",
-             {{"host", std::string_view(settings.gateway.host)},
-              {"port", std::int64_t{gateway_server_->port()}}});
+  gateway_ =
+      std::make_unique<catalog::S3Gateway>(std::move(config), *access_, deps.backends, deps.probe);
   return {};
-}
-
-void StorageParts::stop_gateway(std::chrono::milliseconds grace) {
-  if (gateway_server_) gateway_server_->stop(grace);
 }
 
 StorageParts::Reading StorageParts::counters() const {
@@ -110,7 +93,6 @@ StorageParts::Reading StorageParts::counters() const {
   out.access = access_->counters();
   if (signing_) out.signing = signing_->counters();
   if (gateway_) out.gateway = gateway_->counters();
-  if (gateway_server_) out.gateway_traffic = gateway_server_->counters();
   return out;
 }
 

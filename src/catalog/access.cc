@@ -2,6 +2,7 @@
 #include "catalog/access.h"
 
 #include <algorithm>
+#include <atomic>
 
 namespace duckicelake::catalog {
 namespace {
@@ -28,9 +29,14 @@ void sort_unique(std::vector<std::string>& names) {
   names.erase(std::unique(names.begin(), names.end()), names.end());
 }
 
+std::uint64_t next_mark() {
+  static std::atomic<std::uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
 }  // namespace
 
-Access::Access(store::AccessRules rules) : version_(rules.version) {
+Access::Access(store::AccessRules rules) : version_(rules.version), mark_(next_mark()) {
   for (store::ClientRow& row : rules.clients) {
     Client client;
     if (auto scopes = auth::ScopeSet::parse(row.scope); scopes.has_value()) {

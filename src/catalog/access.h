@@ -31,6 +31,9 @@ class Access {
   explicit Access(store::AccessRules rules);
 
   std::int64_t version() const { return version_; }
+  // Of these very rules: no others in the process have it, be they another catalog's of the same
+  // version.
+  std::uint64_t mark() const { return mark_; }
 
   struct Client {
     auth::ScopeSet scopes;
@@ -68,6 +71,7 @@ class Access {
   static bool allows_reading(const Roles& roles, const Grants* own, const Grants* of_schema);
 
   std::int64_t version_;
+  std::uint64_t mark_;
   std::map<std::string, Client, std::less<>> clients_;
   std::map<std::string, Roles, std::less<>> roles_by_principal_;
   std::map<Key, Grants> grants_;

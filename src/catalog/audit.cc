@@ -42,12 +42,13 @@ void mix(std::size_t& hash, std::size_t value) {
 
 // What makes two decisions alike, seen in either form.
 struct Likeness {
-  std::string_view principal, subject, actor, channel, operation, object, decision;
+  std::string_view catalog, principal, subject, actor, channel, operation, object, decision;
   std::int64_t schema;
   std::int64_t id;
 
   std::size_t hash() const {
     std::size_t out = std::hash<std::string_view>{}(principal);
+    mix(out, std::hash<std::string_view>{}(catalog));
     mix(out, std::hash<std::string_view>{}(operation));
     mix(out, std::hash<std::string_view>{}(object));
     mix(out, decision.size());
@@ -58,7 +59,8 @@ struct Likeness {
 };
 
 Likeness likeness_of(const store::AuditRow& row) {
-  return {row.principal,
+  return {row.catalog_id,
+          row.principal,
           row.subject,
           row.actor,
           row.channel,
@@ -69,11 +71,16 @@ Likeness likeness_of(const store::AuditRow& row) {
           row.object_id.value_or(-1)};
 }
 
+std::string_view catalog_of(const Caller& caller) {
+  return caller.trail == nullptr ? std::string_view() : caller.trail->catalog_id();
+}
+
 }  // namespace
 
 store::AuditRow audit_row(const Caller& caller, std::string_view operation,
                           const ObjectRef& object) {
   store::AuditRow row;
+  row.catalog_id = catalog_of(caller);
   row.at_micros = now_micros();
   row.last_at_micros = row.at_micros;
   row.principal = caller.principal.id;
@@ -90,10 +97,9 @@ store::AuditRow audit_row(const Caller& caller, std::string_view operation,
   return row;
 }
 
-Audit::Audit(Config config, pg::Pool& pool, const store::Lake& lake)
+Audit::Audit(Config config, pg::Pool& pool)
     : config_(std::move(config)),
       pool_(pool),
-      lake_(lake),
       next_expiry_(std::chrono::steady_clock::now()),
       thread_([this] { run(); }) {}
 
@@ -113,7 +119,8 @@ Status Audit::note(const Caller& caller, Action action, const ObjectRef& object,
   if (decision.verdict == Verdict::kDeny) denied_.fetch_add(1, std::memory_order_relaxed);
   if (decision.verdict == Verdict::kHide) hidden_.fetch_add(1, std::memory_order_relaxed);
   const Principal& principal = caller.principal;
-  const Likeness wanted{principal.id,
+  const Likeness wanted{catalog_of(caller),
+                        principal.id,
                         principal.subject_id(),
                         principal.actor,
                         principal.channel,
@@ -219,8 +226,7 @@ Status Audit::write(std::vector<store::AuditRow>& rows) {
   };
   while (!rows.empty()) {
     const std::size_t count = std::min(rows.size(), kRowsPerStatement);
-    const auto done =
-        lease->exec(store::insert_audit_statement(lake_, std::span(rows).first(count)));
+    const auto done = lease->exec(store::insert_audit_statement(std::span(rows).first(count)));
     if (done.has_value()) {
       forget(count);
       continue;
@@ -230,7 +236,7 @@ Status Audit::write(std::vector<store::AuditRow>& rows) {
       return done.error();
     }
     for (std::size_t i = 0; i < count; ++i) {
-      const auto one = lease->exec(store::insert_audit_statement(lake_, std::span(rows).first(1)));
+      const auto one = lease->exec(store::insert_audit_statement(std::span(rows).first(1)));
       if (!one.has_value() && (one.error().code() == Code::kUnavailable ||
                                one.error().code() == Code::kDeadlineExceeded)) {
         return one.error();
@@ -292,9 +298,9 @@ void AuditTrail::add_change(store::AuditRow row) {
   changes_.push_back(std::move(row));
 }
 
-void AuditTrail::write_in(pg::Transaction& transaction, const store::Lake& lake) {
+void AuditTrail::write_in(pg::Transaction& transaction) {
   if (audit_ == nullptr || changes_.empty()) return;
-  transaction.defer(store::insert_audit_statement(lake, changes_));
+  transaction.defer(store::insert_audit_statement(changes_));
   is_written_ = true;
 }
 

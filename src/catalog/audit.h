@@ -22,7 +22,8 @@
 
 namespace duckicelake::catalog {
 
-// The record of every decision of the gate, in table duckicelake.audit and in the log.
+// The record of every decision of the gate, of all catalogs of the process, in table
+// duckicelake.audit and in the log.
 //
 // What changes something is recorded in the transaction that changes it (AuditTrail). Everything
 // else waits in memory, at most `flush_interval` and the time that PostgreSQL takes: so much may be
@@ -38,8 +39,8 @@ class Audit {
     // Called for every row, in the thread that records it; may be empty.
     std::function<void(const store::AuditRow&)> log = {};
   };
-  // The references must outlive it.
-  Audit(Config config, pg::Pool& pool, const store::Lake& lake);
+  // `pool` must outlive it.
+  Audit(Config config, pg::Pool& pool);
   // Records what waits, if PostgreSQL takes it within a few seconds.
   ~Audit();
   Audit(const Audit&) = delete;
@@ -80,7 +81,6 @@ class Audit {
 
   const Config config_;
   pg::Pool& pool_;
-  const store::Lake& lake_;
   std::array<Shard, kShards> shards_;
   std::atomic<std::size_t> waiting_{0};
   std::atomic<std::uint64_t> decisions_{0};
@@ -103,11 +103,15 @@ class Audit {
 // time.
 class AuditTrail {
  public:
-  explicit AuditTrail(Audit* audit) : audit_(audit) {}
+  // In the record of the catalog, whose id outlives it. `audit` may be null.
+  AuditTrail(Audit* audit, std::string_view catalog_id) : audit_(audit), catalog_id_(catalog_id) {}
   AuditTrail(const AuditTrail&) = delete;
   AuditTrail& operator=(const AuditTrail&) = delete;
 
   Audit* audit() const { return audit_; }
+  std::string_view catalog_id() const { return catalog_id_; }
+  // The request turned out to be about another catalog. Pre-condition: nothing was taken down yet.
+  void move_to(std::string_view catalog_id) { catalog_id_ = catalog_id; }
 
   // Takes a decision down: allowed changes until the transaction that makes them, all else in the
   // Audit. kUnavailable as Audit::note.
@@ -116,18 +120,19 @@ class AuditTrail {
   // A change that the use case names more exactly than its action does.
   void add_change(store::AuditRow row);
   // The changes go out with the transaction's next statement.
-  void write_in(pg::Transaction& transaction, const store::Lake& lake);
+  void write_in(pg::Transaction& transaction);
   // At the end of the request: records the changes that no transaction did, because nothing was
   // changed or the change failed (then `error` says how).
   void finish(const Error* error) noexcept;
 
  private:
   Audit* audit_;
+  std::string_view catalog_id_;
   std::vector<store::AuditRow> changes_;
   bool is_written_ = false;
 };
 
-// A row about the caller, with the time of now.
+// A row about the caller in the record of his trail's catalog, with the time of now.
 store::AuditRow audit_row(const Caller& caller, std::string_view operation,
                           const ObjectRef& object);
 

@@ -214,10 +214,14 @@ std::optional<Authenticator::ClientState> Authenticator::client_state(const std:
                      kept->tokens_from};
 }
 
-void Authenticator::settle(KnownToken& token, const Access& access) const {
-  if (token.version_ == access.version()) return;
-  token.version_ = access.version();
-  token.refusal_ = {};
+const KnownToken::Settled& Authenticator::settle(KnownToken& token, const Access& access) const {
+  for (const KnownToken::Settled& known : token.settled_) {
+    if (known.mark == access.mark()) return known;
+  }
+  KnownToken::Settled& out = token.settled_[token.next_];
+  token.next_ = (token.next_ + 1) % token.settled_.size();
+  out = {};
+  out.mark = access.mark();
   const Identity& identity = token.identity();
   Subject subject;
   subject.id = identity.id;
@@ -231,32 +235,33 @@ void Authenticator::settle(KnownToken& token, const Access& access) const {
   const std::optional<ClientState> client = client_state(identity.id, access);
   if (identity.is_external) {
     // Two principals of one name would share their grants.
-    if (client) token.refusal_ = "the token's principal has the name of a client of this server";
+    if (client) out.refusal = "the token's principal has the name of a client of this server";
   } else if (!client) {
-    token.refusal_ = "the token's client is gone";
+    out.refusal = "the token's client is gone";
   } else if (client->is_disabled) {
-    token.refusal_ = "the token's client is disabled";
+    out.refusal = "the token's client is disabled";
   } else if (identity.issued_at < client->tokens_from) {
-    token.refusal_ = "the token was made void";
+    out.refusal = "the token was made void";
   } else {
     subject.scopes = identity.scopes.narrowed_by(client->scopes);
     subject.token_roles = common(identity.roles, client->roles);
     subject.account = client->account;
   }
-  token.roles_ = std::make_shared<const std::vector<std::string>>(joined_roles(
+  out.roles = std::make_shared<const std::vector<std::string>>(joined_roles(
       access.roles_of(subject.id), subject.token_roles, kDefaultActor, kDefaultChannel));
-  token.subject_ = std::make_shared<const Subject>(std::move(subject));
+  out.subject = std::make_shared<const Subject>(std::move(subject));
+  return out;
 }
 
 Result<Principal> Authenticator::principal(KnownToken& token, const Access& access) const {
   Principal out;
   const std::lock_guard lock(token.mutex_);
-  settle(token, access);
-  if (!token.refusal_.empty()) return Error(Code::kUnauthenticated, std::string(token.refusal_));
+  const KnownToken::Settled& known = settle(token, access);
+  if (!known.refusal.empty()) return Error(Code::kUnauthenticated, std::string(known.refusal));
   out.id = token.identity().id;
   out.is_authenticated = true;
-  out.subject = token.subject_;
-  out.held_roles = token.roles_;
+  out.subject = known.subject;
+  out.held_roles = known.roles;
   return out;
 }
 

@@ -49,11 +49,17 @@ class KnownToken {
   friend class Authenticator;
   const Secret text_;
   const std::shared_ptr<const Identity> identity_;
+  // What it may do under some rules.
+  struct Settled {
+    std::uint64_t mark = 0;         // of the rules (Access::mark)
+    std::string_view refusal = {};  // not empty: why the token is void
+    std::shared_ptr<const Subject> subject;
+    std::shared_ptr<const std::vector<std::string>> roles;
+  };
   std::mutex mutex_;  // guards what follows
-  std::int64_t version_ = -1;
-  std::string_view refusal_ = {};  // not empty: why the token is void
-  std::shared_ptr<const Subject> subject_;
-  std::shared_ptr<const std::vector<std::string>> roles_;
+  // Of so many catalogs at once; the one that was settled longest ago makes room.
+  std::array<Settled, 4> settled_;
+  std::size_t next_ = 0;
 };
 
 // As whom somebody wants to act, from the query of a request.
@@ -163,7 +169,8 @@ class Authenticator {
   Look remember(std::string_view text, Identity identity);
   std::shared_ptr<KnownToken> find(std::string_view text, std::int64_t now);
   Look count(Look look);
-  void settle(KnownToken& token, const Access& access) const;  // pre-condition: its mutex is held
+  // Pre-condition: its mutex is held.
+  const KnownToken::Settled& settle(KnownToken& token, const Access& access) const;
 
   // The parts of `issue` (authenticator_issue.cc).
   using Granted = tl::expected<TokenGrant, TokenRefusal>;

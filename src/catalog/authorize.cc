@@ -43,6 +43,8 @@ constexpr std::array<ActionRule, kActionCount> kRules = {{
     {"read_access", kRead, Reach::kAdmin, false},
     {"change_access", kWrite, Reach::kAdmin, true},
     {"read_audit", kRead, Reach::kAdmin, false},
+    {"read_catalogs", kRead, Reach::kAdmin, false},
+    {"change_catalogs", kWrite, Reach::kAdmin, true},
 }};
 
 const std::vector<std::string> kNoRoles;
@@ -80,6 +82,10 @@ const std::string& Principal::account() const { return subject ? subject->accoun
 
 bool Principal::has_role(std::string_view role) const {
   return std::binary_search(roles().begin(), roles().end(), role);
+}
+
+bool reaches_account(const Principal& principal, std::string_view account) {
+  return account.empty() || principal.scopes().is_superuser() || principal.account() == account;
 }
 
 Decision authorize(AuthMode mode, const Caller& caller, Action action, const ObjectRef& object) {

@@ -46,8 +46,11 @@ enum class Action : std::uint8_t {
   kReadAccess,
   kChangeAccess,
   kReadAudit,
+  // Catalogs beside the process's own.
+  kReadCatalogs,
+  kChangeCatalogs,
 };
-inline constexpr std::size_t kActionCount = static_cast<std::size_t>(Action::kReadAudit) + 1;
+inline constexpr std::size_t kActionCount = static_cast<std::size_t>(Action::kChangeCatalogs) + 1;
 
 // Where an action's right is asked for.
 enum class Reach : std::uint8_t {
@@ -100,6 +103,10 @@ struct Principal {
   // Not bound by object grants: an administrator who acts as himself.
   bool is_superuser() const { return !is_named && scopes().is_superuser(); }
 };
+
+// Account rule: a catalog of an account is for tokens of it, and for superusers. Of whoever
+// authenticated, before he acts for somebody else.
+bool reaches_account(const Principal& principal, std::string_view account);
 
 // Who asks, for decisions, audit and answers that depend on the caller. Valid during the request.
 struct Caller {

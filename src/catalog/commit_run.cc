@@ -356,7 +356,7 @@ Result<CommitRun::Round> CommitRun::write() {
   if (context_.idempotency) {
     DIL_CHECK_OK(store::save_outcome(transaction, lake, *context_.idempotency, {}));
   }
-  if (context_.caller.trail != nullptr) context_.caller.trail->write_in(transaction, lake);
+  if (context_.caller.trail != nullptr) context_.caller.trail->write_in(transaction);
   DIL_CHECK_OK(transaction.commit());
   return Round::kDone;
 }

@@ -57,7 +57,7 @@ void EagerProjection::run() {
 
 Status EagerProjection::lead(pg::Connection& connection) {
   // Listen first: what is committed from here on is heard, what was before is looked up.
-  DIL_CHECK_OK(store::listen_to_snapshots(connection, lake_));
+  DIL_CHECK_OK(store::listen_to_snapshots(connection));
   connection.set_deadline(pg::deadline_after(kStatementTime));
   DIL_TRY(store::LakeHead head, store::load_head(connection, lake_));
   DIL_TRY(std::set<TableId> stale, store::load_stale_tables(connection, lake_));
@@ -82,16 +82,17 @@ Status EagerProjection::lead(pg::Connection& connection) {
       DIL_TRY(note, connection.wait_notify(pg::deadline_after(std::chrono::milliseconds(0))));
     }
     connection.set_deadline(pg::deadline_after(kStatementTime));
-    DIL_TRY(Changed tables, changed_tables(connection));
+    DIL_TRY(Changed tables, changed_tables(connection, lake_, seen_));
     publish(connection, tables);
   }
   return {};
 }
 
-Result<EagerProjection::Changed> EagerProjection::changed_tables(pg::Connection& connection) {
+Result<EagerProjection::Changed> EagerProjection::changed_tables(pg::Connection& connection,
+                                                                 const store::Lake& lake,
+                                                                 SnapshotId& seen) {
   Changed out;
-  DIL_TRY(std::vector<store::ChangesRow> rows,
-          store::load_changes(connection, lake_, seen_, kBatch));
+  DIL_TRY(std::vector<store::ChangesRow> rows, store::load_changes(connection, lake, seen, kBatch));
   for (const store::ChangesRow& row : rows) {
     DIL_TRY(std::vector<ducklake::Change> changes, ducklake::parse_changes(row.changes_made));
     for (const ducklake::Change& change : changes) {
@@ -99,7 +100,7 @@ Result<EagerProjection::Changed> EagerProjection::changed_tables(pg::Connection&
         out[TableId(change.id)] = row.snapshot;
       }
     }
-    seen_ = row.snapshot;
+    seen = row.snapshot;
   }
   return out;
 }

@@ -39,6 +39,12 @@ class EagerProjection {
   };
   Counters counters() const;
 
+  // Tables and the newest snapshots that changed them, of the snapshots after `seen`, which moves
+  // on.
+  using Changed = std::map<TableId, SnapshotId>;
+  static Result<Changed> changed_tables(pg::Connection& connection, const store::Lake& lake,
+                                        SnapshotId& seen);
+
   static constexpr std::chrono::seconds kElection{2};
   static constexpr std::chrono::seconds kCatchUp{5};
 
@@ -46,8 +52,6 @@ class EagerProjection {
   void run();
   // As the leader, until the connection breaks or the end.
   Status lead(pg::Connection& connection);
-  using Changed = std::map<TableId, SnapshotId>;
-  Result<Changed> changed_tables(pg::Connection& connection);
   void publish(pg::Connection& connection, const Changed& tables);
   bool wait(std::chrono::milliseconds time);  // false at the end
 

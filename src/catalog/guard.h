@@ -9,8 +9,8 @@
 
 namespace duckicelake::catalog {
 
-// What stands before the use cases of one catalog: who comes in, under which rules, and the record
-// of what was decided. Thread-safe.
+// What stands before the use cases: who comes in, and the record of what was decided, for all
+// catalogs; and the rules of the process's own. Thread-safe.
 class Guard {
  public:
   // `pool` must outlive it.
@@ -18,7 +18,7 @@ class Guard {
         Fetch fetch)
       : lake_(std::move(lake)),
         access_(pool, lake_),
-        audit_(std::move(record), pool, lake_),
+        audit_(std::move(record), pool),
         authenticator_(std::move(who), pool, access_, std::move(fetch)) {}
 
   AccessCache& access() { return access_; }

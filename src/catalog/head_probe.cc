@@ -6,11 +6,16 @@
 
 namespace duckicelake::catalog {
 
-HeadProbe::HeadProbe(pg::Pool& pool, store::Lake lake, const Post& post)
+HeadProbe::HeadProbe(pg::Pool& pool, store::Lake lake, const Post& post, Sessions sessions)
     : pool_(pool),
       lake_(std::move(lake)),
+      sessions_(sessions),
       readers_{HeadReader(pool, lake_, changes_, counters_, post),
                HeadReader(pool, lake_, changes_, counters_, post)} {}
+
+void HeadProbe::close() {
+  for (HeadReader& reader : readers_) reader.close();
+}
 
 HeadProbe::Counters HeadProbe::counters() const {
   return {counters_.probes.load(std::memory_order_relaxed),
@@ -57,7 +62,10 @@ Result<HeadProbe::Fresh> HeadProbe::read() {
     }
     (*lease_)->set_deadline(deadline);
     Result<Fresh> fresh = read_with(**lease_);
-    if (fresh) return fresh;
+    if (fresh) {
+      if (sessions_ == Sessions::kFew) lease_.reset();
+      return fresh;
+    }
     lease_->discard();
     lease_.reset();
     if (attempt > 0 || pg::has_passed(deadline)) return fresh;

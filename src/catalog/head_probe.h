@@ -26,9 +26,14 @@ class HeadProbe {
   using Callback = HeadCallback;
   using Post = HeadReader::Post;
 
+  // How many sessions of PostgreSQL it keeps: three, or one (and another while a worker reads) for
+  // one of many catalogs.
+  enum class Sessions : bool { kFew, kMany };
   // `pool` must outlive the probe. `post` may be empty when only await_blocking is used.
-  HeadProbe(pg::Pool& pool, store::Lake lake, const Post& post);
-  // The I/O threads and the callers of await_blocking must be over.
+  HeadProbe(pg::Pool& pool, store::Lake lake, const Post& post,
+            Sessions sessions = Sessions::kMany);
+  // The I/O threads must be over, or `close` must have run; and the callers of await_blocking be
+  // over.
   ~HeadProbe() = default;
   HeadProbe(const HeadProbe&) = delete;
   HeadProbe& operator=(const HeadProbe&) = delete;
@@ -36,10 +41,14 @@ class HeadProbe {
   // On I/O thread `thread_index`, where the callback runs too; it must not throw. kUnavailable when
   // the lake's PostgreSQL is away; kDeadlineExceeded.
   void await(std::size_t thread_index, Callback callback) {
-    const bool is_second_sooner = thread_index == HeadReader::kHomeThread &&
+    const bool is_second_sooner = sessions_ == Sessions::kMany &&
+                                  thread_index == HeadReader::kHomeThread &&
                                   readers_[0].is_reading() && !readers_[1].is_reading();
     readers_[is_second_sooner ? 1 : 0].ask(thread_index, std::move(callback));
   }
+  // On I/O thread HeadReader::kHomeThread, or when that is over: ends the sessions, and drops
+  // questions. Nobody may ask any more.
+  void close();
   // On a thread that may wait. The same errors; a caller whose turn it is to read may return up to
   // kHeadReadTime after its deadline.
   Result<Fresh> await_blocking(pg::Deadline deadline);
@@ -67,6 +76,7 @@ class HeadProbe {
 
   pg::Pool& pool_;
   const store::Lake lake_;
+  const Sessions sessions_;
   ChangeLog changes_;
   HeadCounters counters_;
   std::array<HeadReader, 2> readers_;  // their reads overlap: nobody waits for a whole one first

@@ -28,6 +28,19 @@ HeadReader::~HeadReader() {
   if (connector_.joinable()) connector_.join();
 }
 
+void HeadReader::close() {
+  if (connector_.joinable()) connector_.join();
+  drop_session();
+  // What they refer to may be what keeps this reader: not while its members are in use.
+  std::vector<Question> questions;
+  questions.swap(current_);
+  std::vector<Question> next;
+  next.swap(next_);
+  std::vector<Question> foreign;
+  const std::lock_guard lock(foreign_mutex_);
+  foreign.swap(foreign_);
+}
+
 void HeadReader::ask(std::size_t thread_index, HeadCallback callback) {
   counters_.questions.fetch_add(1, std::memory_order_relaxed);
   if (thread_index == kHomeThread) return ask_here(thread_index, std::move(callback));

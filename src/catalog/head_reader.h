@@ -52,13 +52,16 @@ class HeadReader final : public net::SocketListener {
   // What is given as a reference must outlive the reader.
   HeadReader(pg::Pool& pool, const store::Lake& lake, ChangeLog& changes, HeadCounters& counters,
              Post post);
-  // The I/O threads must be over. Questions without an answer are dropped.
+  // The I/O threads must be over, or `close` must have run.
   ~HeadReader() override;
   HeadReader(const HeadReader&) = delete;
   HeadReader& operator=(const HeadReader&) = delete;
 
   // On I/O thread `thread_index`, where the callback runs too. It must not throw.
   void ask(std::size_t thread_index, HeadCallback callback);
+  // On the home thread, or when it is over: ends the session. Questions without an answer are
+  // dropped, and none may come any more.
+  void close();
   // On the home thread: a question that is asked now waits for the end of another read first.
   bool is_reading() const { return state_ != State::kClosed && state_ != State::kIdle; }
 

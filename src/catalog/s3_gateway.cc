@@ -77,10 +77,11 @@ GateTarget named(const GatewayClaims& claims) {
 
 }  // namespace
 
-Result<Caller> gateway_caller(Guard& guard, const GatewayClaims& claims,
-                              std::int64_t access_version, pg::Deadline until) {
+Result<Caller> gateway_caller(Guard& guard, const GatewayCatalog& catalog,
+                              const GatewayClaims& claims, std::int64_t access_version,
+                              pg::Deadline until) {
   Caller out;
-  DIL_TRY(out.access, guard.access().load(access_version, until));
+  DIL_TRY(out.access, catalog.rules.load(access_version, until));
   const Principal& then = claims.principal;
   if (guard.mode() == AuthMode::kOn) {
     if (!then.subject) {
@@ -103,6 +104,7 @@ Result<Caller> gateway_caller(Guard& guard, const GatewayClaims& claims,
     identity->is_external = then.subject->client_id.empty();
     KnownToken token(Secret(), std::move(identity));
     DIL_TRY(out.principal, guard.authenticator().principal(token, *out.access));
+    if (!reaches_account(out.principal, catalog.account)) return denied("no such access key");
   }
   if (!then.is_named) return out;
   ActingAs as;
@@ -114,29 +116,38 @@ Result<Caller> gateway_caller(Guard& guard, const GatewayClaims& claims,
   return out;
 }
 
+Result<GatewayRequest> read_gateway_request(const GatewayKeys& keys,
+                                            const sign::ReceivedRequest& request,
+                                            std::chrono::sys_seconds now) {
+  GatewayRequest out;
+  DIL_TRY(out.presented, sign::parse_presented(request));
+  const sign::Presented& presented = out.presented;
+  DIL_TRY(out.claims, GatewayKeys::parse(presented.access_key));
+  out.secret_key = keys.secret_of(presented.access_key);
+  DIL_CHECK_OK(sign::verify_signature(request, presented, out.secret_key));
+  DIL_CHECK_OK(sign::check_fresh(presented, now));
+  if (now >= out.claims.expiration) return denied("the keys have expired");
+  if (!presented.session_token.empty() && presented.session_token != GatewayKeys::kSessionToken) {
+    return denied("the session token is of other keys");
+  }
+  return out;
+}
+
 Result<S3Gateway::Passed> S3Gateway::admit(const sign::ReceivedRequest& request,
-                                           const std::string& request_id) {
-  Result<Passed> out = decide(request, request_id);
+                                           GatewayRequest read, const std::string& request_id) {
+  Result<Passed> out = decide(request, std::move(read), request_id);
   ++(out ? passed_ : denied_);
   return out;
 }
 
 Result<S3Gateway::Passed> S3Gateway::decide(const sign::ReceivedRequest& request,
-                                            const std::string& request_id) {
-  const GatewayKeys& keys = *access_.gateway();
-  Passed out;
-  DIL_TRY(out.presented, sign::parse_presented(request));
-  const sign::Presented& presented = out.presented;
-  const auto now = std::chrono::floor<std::chrono::seconds>(config_.now());
-  DIL_TRY(const GatewayClaims claims, GatewayKeys::parse(presented.access_key));
-  out.secret_key = keys.secret_of(presented.access_key);
-  DIL_CHECK_OK(sign::verify_signature(request, presented, out.secret_key));
-  DIL_CHECK_OK(sign::check_fresh(presented, now));
-  if (now >= claims.expiration) return denied("the keys have expired");
+                                            GatewayRequest read, const std::string& request_id) {
+  const GatewayClaims claims = std::move(read.claims);
   if (claims.catalog_id != backends_.lake.catalog_id) return denied("no such access key");
-  if (!presented.session_token.empty() && presented.session_token != GatewayKeys::kSessionToken) {
-    return denied("the session token is of other keys");
-  }
+  Passed out;
+  out.presented = std::move(read.presented);
+  out.secret_key = std::move(read.secret_key);
+  const sign::Presented& presented = out.presented;
 
   sign::S3Request meant;
   meant.method = request.method;
@@ -153,7 +164,7 @@ Result<S3Gateway::Passed> S3Gateway::decide(const sign::ReceivedRequest& request
   // What was renamed, dropped, granted or revoked before the request came is known after this.
   DIL_TRY(const HeadProbe::Fresh fresh, probe_.await_blocking(backends_.deadline()));
   DIL_TRY(Caller caller, config_.caller_of(claims, fresh));
-  AuditTrail trail(config_.audit);
+  AuditTrail trail(config_.audit, backends_.lake.catalog_id);
   caller.request_id = request_id;
   caller.trail = &trail;
   const Status allowed = check(claims, caller, out.operation);

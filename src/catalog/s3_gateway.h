@@ -16,11 +16,28 @@ namespace duckicelake::catalog {
 
 // Whom the claims of a key stand for under access rules of at least this version: the token that it
 // was made with is looked at as if it came again. kUnauthenticated: it is void by now.
-Result<Caller> gateway_caller(Guard& guard, const GatewayClaims& claims,
-                              std::int64_t access_version, pg::Deadline until);
+// kPermissionDenied: the catalog, whose rules and account these are, is not for it.
+struct GatewayCatalog {
+  AccessCache& rules;
+  std::string account = {};
+};
+Result<Caller> gateway_caller(Guard& guard, const GatewayCatalog& catalog,
+                              const GatewayClaims& claims, std::int64_t access_version,
+                              pg::Deadline until);
 
-// Decides about requests to the S3 gateway: who sent them, what they would do, whether that may be
-// done now. Moves no bytes. Thread-safe; blocks (PostgreSQL).
+// A request whose signature was found to be that of keys of the gateway.
+struct GatewayRequest {
+  sign::Presented presented;
+  GatewayClaims claims;
+  Secret secret_key;
+};
+// kUnauthenticated, kPermissionDenied, kInvalidArgument with what S3 clients may read.
+Result<GatewayRequest> read_gateway_request(const GatewayKeys& keys,
+                                            const sign::ReceivedRequest& request,
+                                            std::chrono::sys_seconds now);
+
+// Decides about requests to the S3 gateway with keys for one catalog: what they would do, whether
+// that may be done now. Moves no bytes. Thread-safe; blocks (PostgreSQL).
 class S3Gateway {
  public:
   struct Config {
@@ -29,9 +46,8 @@ class S3Gateway {
     // they do not any more.
     std::function<Result<Caller>(const GatewayClaims&, const HeadProbe::Fresh&)> caller_of;
     Audit* audit = nullptr;  // may be null
-    std::function<Clock::time_point()> now = Clock::now;
   };
-  // All references must outlive it. Pre-condition: access.gateway().
+  // All references must outlive it.
   S3Gateway(Config config, StorageAccess& access, const Backends& backends, HeadProbe& probe)
       : config_(std::move(config)),
         access_(access),
@@ -51,7 +67,8 @@ class S3Gateway {
   };
   // kUnauthenticated, kPermissionDenied, kInvalidArgument with what S3 clients may read;
   // kUnavailable.
-  Result<Passed> admit(const sign::ReceivedRequest& request, const std::string& request_id);
+  Result<Passed> admit(const sign::ReceivedRequest& request, GatewayRequest read,
+                       const std::string& request_id);
 
   struct Counters {
     std::uint64_t passed = 0;
@@ -61,7 +78,8 @@ class S3Gateway {
 
  private:
   struct Known;
-  Result<Passed> decide(const sign::ReceivedRequest& request, const std::string& request_id);
+  Result<Passed> decide(const sign::ReceivedRequest& request, GatewayRequest read,
+                        const std::string& request_id);
   Status check(const GatewayClaims& claims, const Caller& caller,
                const sign::S3Operation& operation);
   Status check_staged(const GatewayClaims& claims, const Caller& caller,

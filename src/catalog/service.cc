@@ -35,12 +35,12 @@ Error no_such_table(const TableRef& table) {
 
 struct Service::Impl {
   Impl(Config config_in, store::Lake lake_in, pg::Pool& pool_in, objstore::ObjectStore& objects_in,
-       DataEngine& engine_in, HeadProbe::Post post)
+       DataEngine& engine_in, const HeadProbe::Post& post)
       : config(config_in),
         lake(std::move(lake_in)),
         pool(pool_in),
         engine(engine_in),
-        probe(pool_in, lake, std::move(post)),
+        probe(pool_in, lake, post, config_in.sessions),
         projector({config_in.default_format_version, 200'000}, lake, pool_in, objects_in,
                   engine_in),
         cache(config_in.max_cached_tables),
@@ -225,13 +225,13 @@ struct Service::Impl {
 };
 
 Service::Service(Config config, store::Lake lake, pg::Pool& pool, objstore::ObjectStore& objects,
-                 DataEngine& engine, HeadProbe::Post post)
-    : impl_(std::make_unique<Impl>(config, std::move(lake), pool, objects, engine,
-                                   std::move(post))) {}
+                 DataEngine& engine, const HeadProbe::Post& post)
+    : impl_(std::make_unique<Impl>(config, std::move(lake), pool, objects, engine, post)) {}
 
 Service::~Service() = default;
 
 const std::string& Service::catalog_id() const { return impl_->lake.catalog_id; }
+const Backends& Service::backends() const { return impl_->backends; }
 HeadProbe& Service::probe() { return impl_->probe; }
 const Namespaces& Service::namespaces() const { return impl_->namespaces; }
 const TableNames& Service::table_names() const { return impl_->table_names; }
@@ -322,6 +322,10 @@ Result<TableIds> Service::find_table(const TableRef& table) {
   DIL_TRY(pg::Lease lease, impl_->pool.acquire(until));
   DIL_TRY(const TableCache::Named named, impl_->resolve(*lease, table, fresh.head.snapshot));
   return TableIds{named.table, named.schema};
+}
+
+Status Service::publish_ahead(TableId table, SnapshotId snapshot) {
+  return impl_->publish_ahead(table, snapshot);
 }
 
 Status Service::check_table(const Caller& caller, const TableRef& table) {

@@ -20,6 +20,7 @@
 namespace duckicelake::catalog {
 
 class AccessAdmin;
+struct Backends;
 class Maintenance;
 class MaintenanceEngine;
 class Namespaces;
@@ -101,18 +102,20 @@ class Service {
     bool allows_bare_paths = false;  // see PathRules
     bool projects_eagerly = true;    // take part in publishing ahead of loads
     std::chrono::milliseconds request_timeout{60'000};
+    HeadProbe::Sessions sessions = HeadProbe::Sessions::kMany;
     MaintenanceEngine* maintenance_engine = nullptr;  // may be null; must outlive the service
     std::chrono::seconds maintenance_timeout{600};    // for one call
     std::chrono::seconds sweep_grace{86'400};         // see SweepOptions; requests may ask for more
   };
   // All references must outlive the service.
   Service(Config config, store::Lake lake, pg::Pool& pool, objstore::ObjectStore& objects,
-          DataEngine& engine, HeadProbe::Post post);
+          DataEngine& engine, const HeadProbe::Post& post);
   ~Service();
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
 
   const std::string& catalog_id() const;
+  const Backends& backends() const;
   HeadProbe& probe();
 
   // The use cases about what exists and how it is named.
@@ -147,6 +150,8 @@ class Service {
   // to; nullopt: ask find_table.
   std::optional<TableIds> known_table(const TableRef& table);
   Result<TableIds> find_table(const TableRef& table);
+  // Publishes the table as it is after the snapshot, if it has not been.
+  Status publish_ahead(TableId table, SnapshotId snapshot);
   // Success: it exists.
   Status check_table(const Caller& caller, const TableRef& table);
 

@@ -50,7 +50,7 @@ class Run {
     }
     DIL_TRY(std::string text, write_.apply(transaction));
     if (context_.caller.trail != nullptr) {
-      context_.caller.trail->write_in(transaction, backends_.lake);
+      context_.caller.trail->write_in(transaction);
     }
     if (context_.idempotency) {
       DIL_CHECK_OK(store::save_outcome(transaction, backends_.lake, *context_.idempotency,

@@ -9,6 +9,7 @@
 #include "catalog/access_admin.h"
 #include "json/writer.h"
 #include "rest/answers.h"
+#include "rest/body.h"
 #include "rest/call.h"
 #include "rest/operations.h"
 #include "rest/requests.h"
@@ -17,79 +18,13 @@
 namespace duckicelake::rest {
 namespace {
 
-constexpr std::size_t kMaxBodyBytes = std::size_t{256} << 10;
 constexpr std::int64_t kMaxAuditPage = 10'000;
 
-Result<const catalog::AccessAdmin*> admin_of(const Context& context) {
-  const catalog::AccessAdmin* admin = context.deps.catalog.access_admin();
+Result<const catalog::AccessAdmin*> admin_of(const Call& call) {
+  const catalog::AccessAdmin* admin = call.at->api.access_admin();
   if (admin == nullptr) return Error(Code::kUnsupported, "access is not administered here");
   return admin;
 }
-
-// A body whose members may be spelled either way.
-class Body {
- public:
-  static Result<Body> parse(std::string_view text) {
-    DIL_TRY(json::Document document, parse_body(text, kMaxBodyBytes));
-    DIL_CHECK_OK(document.root_object());
-    return Body(std::move(document));
-  }
-  std::optional<json::Value> find(std::string_view name) const {
-    const Result<json::Object> root = document_.root_object();
-    if (auto value = root->find(name)) return value;
-    std::string other(name);
-    std::replace(other.begin(), other.end(), '-', '_');
-    return root->find(other);
-  }
-  Result<std::optional<std::string>> optional_text(std::string_view name) const {
-    const std::optional<json::Value> value = find(name);
-    if (!value) return std::optional<std::string>();
-    DIL_TRY(const std::string_view text, value->as_string());
-    return std::optional<std::string>(std::string(text));
-  }
-  Result<std::string> text(std::string_view name) const {
-    DIL_TRY(std::optional<std::string> value, optional_text(name));
-    if (!value) return invalid_argument("{} is missing", name);
-    return std::move(*value);
-  }
-  Result<std::optional<bool>> flag(std::string_view name) const {
-    const std::optional<json::Value> value = find(name);
-    if (!value) return std::optional<bool>();
-    DIL_TRY(const bool is_set, value->as_bool());
-    return std::optional<bool>(is_set);
-  }
-  Result<std::optional<std::int64_t>> number(std::string_view name) const {
-    const std::optional<json::Value> value = find(name);
-    if (!value) return std::optional<std::int64_t>();
-    DIL_TRY(const std::int64_t number, value->as_int64());
-    return std::optional<std::int64_t>(number);
-  }
-  // A list, or words separated by spaces.
-  Result<std::optional<std::vector<std::string>>> words(std::string_view name) const {
-    const std::optional<json::Value> value = find(name);
-    if (!value) return std::optional<std::vector<std::string>>();
-    std::vector<std::string> out;
-    if (value->kind() == json::Kind::kString) {
-      DIL_TRY(std::string_view rest, value->as_string());
-      while (!rest.empty()) {
-        const std::size_t end = std::min(rest.find(' '), rest.size());
-        if (end > 0) out.emplace_back(rest.substr(0, end));
-        rest.remove_prefix(std::min(end + 1, rest.size()));
-      }
-    } else {
-      DIL_TRY(const json::Array list, value->as_array());
-      for (const json::Value one : list) {
-        DIL_TRY(const std::string_view text, one.as_string());
-        out.emplace_back(text);
-      }
-    }
-    return std::optional<std::vector<std::string>>(std::move(out));
-  }
-
- private:
-  explicit Body(json::Document document) : document_(std::move(document)) {}
-  json::Document document_;
-};
 
 Answered status_answer(std::string_view status,
                        std::initializer_list<std::pair<std::string_view, std::string_view>> more) {
@@ -263,8 +198,8 @@ void write_audit_row(json::Writer& json, const store::AuditRow& row) {
 
 }  // namespace
 
-Answered create_role(const Context& context, Call& call) {
-  DIL_TRY(const catalog::AccessAdmin* admin, admin_of(context));
+Answered create_role(const Context&, Call& call) {
+  DIL_TRY(const catalog::AccessAdmin* admin, admin_of(call));
   DIL_TRY(const catalog::WriteContext write, write_context(call));
   DIL_TRY(const Body body, Body::parse(call.request.body));
   DIL_TRY(const std::string name, body.text("name"));
@@ -272,15 +207,15 @@ Answered create_role(const Context& context, Call& call) {
   return status_answer("created", {{"role", name}});
 }
 
-Answered delete_role(const Context& context, Call& call) {
-  DIL_TRY(const catalog::AccessAdmin* admin, admin_of(context));
+Answered delete_role(const Context&, Call& call) {
+  DIL_TRY(const catalog::AccessAdmin* admin, admin_of(call));
   DIL_TRY(const catalog::WriteContext write, write_context(call));
   DIL_CHECK_OK(admin->delete_role(write, call.name));
   return status_answer("deleted", {{"role", call.name}});
 }
 
-Answered list_roles(const Context& context, Call& call) {
-  DIL_TRY(const catalog::AccessAdmin* admin, admin_of(context));
+Answered list_roles(const Context&, Call& call) {
+  DIL_TRY(const catalog::AccessAdmin* admin, admin_of(call));
   DIL_TRY(const std::vector<std::string> roles, admin->list_roles(call.caller));
   std::string body;
   json::Writer json(body);
@@ -290,24 +225,24 @@ Answered list_roles(const Context& context, Call& call) {
   return json_answer(std::move(body));
 }
 
-Answered grant_role(const Context& context, Call& call) {
-  DIL_TRY(const catalog::AccessAdmin* admin, admin_of(context));
+Answered grant_role(const Context&, Call& call) {
+  DIL_TRY(const catalog::AccessAdmin* admin, admin_of(call));
   DIL_TRY(const catalog::WriteContext write, write_context(call));
   DIL_TRY(const store::RoleGrant grant, read_role_grant(call));
   DIL_CHECK_OK(admin->grant_role(write, grant));
   return status_answer("granted", {{"role", grant.role}, {"principal", grant.principal}});
 }
 
-Answered revoke_role(const Context& context, Call& call) {
-  DIL_TRY(const catalog::AccessAdmin* admin, admin_of(context));
+Answered revoke_role(const Context&, Call& call) {
+  DIL_TRY(const catalog::AccessAdmin* admin, admin_of(call));
   DIL_TRY(const catalog::WriteContext write, write_context(call));
   DIL_TRY(const store::RoleGrant grant, read_role_grant(call));
   DIL_CHECK_OK(admin->revoke_role(write, grant));
   return status_answer("revoked", {{"role", grant.role}, {"principal", grant.principal}});
 }
 
-Answered list_role_grants(const Context& context, Call& call) {
-  DIL_TRY(const catalog::AccessAdmin* admin, admin_of(context));
+Answered list_role_grants(const Context&, Call& call) {
+  DIL_TRY(const catalog::AccessAdmin* admin, admin_of(call));
   DIL_TRY(const std::vector<store::RoleGrant> grants, admin->list_role_grants(call.caller));
   std::string body;
   json::Writer json(body);
@@ -325,24 +260,24 @@ Answered list_role_grants(const Context& context, Call& call) {
   return json_answer(std::move(body));
 }
 
-Answered grant_object(const Context& context, Call& call) {
-  DIL_TRY(const catalog::AccessAdmin* admin, admin_of(context));
+Answered grant_object(const Context&, Call& call) {
+  DIL_TRY(const catalog::AccessAdmin* admin, admin_of(call));
   DIL_TRY(const catalog::WriteContext write, write_context(call));
   DIL_TRY(const ObjectGrantBody grant, read_object_grant(call));
   DIL_CHECK_OK(admin->grant_object(write, grant.target, grant.privilege, grant.role));
   return status_answer("granted", {});
 }
 
-Answered revoke_object(const Context& context, Call& call) {
-  DIL_TRY(const catalog::AccessAdmin* admin, admin_of(context));
+Answered revoke_object(const Context&, Call& call) {
+  DIL_TRY(const catalog::AccessAdmin* admin, admin_of(call));
   DIL_TRY(const catalog::WriteContext write, write_context(call));
   DIL_TRY(const ObjectGrantBody grant, read_object_grant(call));
   DIL_CHECK_OK(admin->revoke_object(write, grant.target, grant.privilege, grant.role));
   return status_answer("revoked", {});
 }
 
-Answered list_object_grants(const Context& context, Call& call) {
-  DIL_TRY(const catalog::AccessAdmin* admin, admin_of(context));
+Answered list_object_grants(const Context&, Call& call) {
+  DIL_TRY(const catalog::AccessAdmin* admin, admin_of(call));
   DIL_TRY(const std::vector<store::NamedGrant> grants, admin->list_object_grants(call.caller));
   std::string body;
   json::Writer json(body);
@@ -364,8 +299,8 @@ Answered list_object_grants(const Context& context, Call& call) {
   return json_answer(std::move(body));
 }
 
-Answered set_static_key(const Context& context, Call& call) {
-  DIL_TRY(const catalog::AccessAdmin* admin, admin_of(context));
+Answered set_static_key(const Context&, Call& call) {
+  DIL_TRY(const catalog::AccessAdmin* admin, admin_of(call));
   DIL_TRY(const catalog::WriteContext write, write_context(call));
   DIL_TRY(const Body body, Body::parse(call.request.body));
   store::StaticKey key;
@@ -390,8 +325,8 @@ Answered set_static_key(const Context& context, Call& call) {
   return json_answer(std::move(answer));
 }
 
-Answered list_static_keys(const Context& context, Call& call) {
-  DIL_TRY(const catalog::AccessAdmin* admin, admin_of(context));
+Answered list_static_keys(const Context&, Call& call) {
+  DIL_TRY(const catalog::AccessAdmin* admin, admin_of(call));
   DIL_TRY(const std::vector<store::StaticKeySummary> keys, admin->list_static_keys(call.caller));
   std::string body;
   json::Writer json(body);
@@ -412,15 +347,15 @@ Answered list_static_keys(const Context& context, Call& call) {
   return json_answer(std::move(body));
 }
 
-Answered delete_static_key(const Context& context, Call& call) {
-  DIL_TRY(const catalog::AccessAdmin* admin, admin_of(context));
+Answered delete_static_key(const Context&, Call& call) {
+  DIL_TRY(const catalog::AccessAdmin* admin, admin_of(call));
   DIL_TRY(const catalog::WriteContext write, write_context(call));
   DIL_CHECK_OK(admin->delete_static_key(write, call.name));
   return status_answer("deleted", {{"principal", call.name}});
 }
 
-Answered list_audit(const Context& context, Call& call) {
-  DIL_TRY(const catalog::AccessAdmin* admin, admin_of(context));
+Answered list_audit(const Context&, Call& call) {
+  DIL_TRY(const catalog::AccessAdmin* admin, admin_of(call));
   DIL_TRY(store::AuditFilter filter, read_audit_filter(call));
   const std::int64_t limit = filter.limit;
   ++filter.limit;  // one more tells whether there is another page
@@ -442,8 +377,8 @@ Answered list_audit(const Context& context, Call& call) {
   return json_answer(std::move(body));
 }
 
-Answered create_client(const Context& context, Call& call) {
-  DIL_TRY(const catalog::AccessAdmin* admin, admin_of(context));
+Answered create_client(const Context&, Call& call) {
+  DIL_TRY(const catalog::AccessAdmin* admin, admin_of(call));
   DIL_TRY(const catalog::WriteContext write, write_context(call));
   DIL_TRY(const Body body, Body::parse(call.request.body));
   catalog::NewClient client;
@@ -458,8 +393,8 @@ Answered create_client(const Context& context, Call& call) {
   return secret_answer(made);
 }
 
-Answered list_clients(const Context& context, Call& call) {
-  DIL_TRY(const catalog::AccessAdmin* admin, admin_of(context));
+Answered list_clients(const Context&, Call& call) {
+  DIL_TRY(const catalog::AccessAdmin* admin, admin_of(call));
   DIL_TRY(const std::vector<store::ClientRow> clients, admin->list_clients(call.caller));
   std::string body;
   json::Writer json(body);
@@ -476,14 +411,14 @@ Answered list_clients(const Context& context, Call& call) {
   return json_answer(std::move(body));
 }
 
-Answered load_client(const Context& context, Call& call) {
-  DIL_TRY(const catalog::AccessAdmin* admin, admin_of(context));
+Answered load_client(const Context&, Call& call) {
+  DIL_TRY(const catalog::AccessAdmin* admin, admin_of(call));
   DIL_TRY(const store::ClientRecord record, admin->load_client(call.caller, call.name));
   return record_answer(record);
 }
 
-Answered update_client(const Context& context, Call& call) {
-  DIL_TRY(const catalog::AccessAdmin* admin, admin_of(context));
+Answered update_client(const Context&, Call& call) {
+  DIL_TRY(const catalog::AccessAdmin* admin, admin_of(call));
   DIL_TRY(const catalog::WriteContext write, write_context(call));
   DIL_TRY(const Body body, Body::parse(call.request.body));
   store::ClientUpdate update;
@@ -497,8 +432,8 @@ Answered update_client(const Context& context, Call& call) {
   return record_answer(record);
 }
 
-Answered rotate_client(const Context& context, Call& call) {
-  DIL_TRY(const catalog::AccessAdmin* admin, admin_of(context));
+Answered rotate_client(const Context&, Call& call) {
+  DIL_TRY(const catalog::AccessAdmin* admin, admin_of(call));
   DIL_TRY(const catalog::WriteContext write, write_context(call));
   std::int64_t overlap = 0;
   if (!call.request.body.empty()) {
@@ -510,8 +445,8 @@ Answered rotate_client(const Context& context, Call& call) {
   return secret_answer(made);
 }
 
-Answered delete_client(const Context& context, Call& call) {
-  DIL_TRY(const catalog::AccessAdmin* admin, admin_of(context));
+Answered delete_client(const Context&, Call& call) {
+  DIL_TRY(const catalog::AccessAdmin* admin, admin_of(call));
   DIL_TRY(const catalog::WriteContext write, write_context(call));
   DIL_CHECK_OK(admin->delete_client(write, call.name));
   return status_answer("deleted", {{"client-id", call.name}});

@@ -172,6 +172,14 @@ Status permit_names(const Context& context, const Call& call, catalog::Action ac
   return ask(context, call, action, name.levels, name.name);
 }
 
+void note_out_of_reach(const Context& context, const Call& call) {
+  store::AuditRow row = catalog::audit_row(call.caller, "reach_catalog", {});
+  row.decision = "hidden";
+  row.reason = "the catalog is another account's";
+  // The request is refused in any case: a full queue loses this.
+  (void)context.deps.guard->audit().submit(std::move(row));
+}
+
 void note_refusal(const Context& context, const Call& call, const NotAuthenticated& reason) {
   if (context.deps.guard == nullptr) return;
   store::AuditRow row = catalog::audit_row(call.caller, "authenticate", {});

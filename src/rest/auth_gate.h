@@ -54,6 +54,8 @@ Status permit(const Context& context, Call& call, std::shared_ptr<const catalog:
 Status permit_names(const Context& context, const Call& call, catalog::Action action,
                     const catalog::TableRef& name);
 
+// Tells the record of call.trail's catalog that somebody asked for it who may not know of it.
+void note_out_of_reach(const Context& context, const Call& call);
 // Tells the record that nobody came in.
 void note_refusal(const Context& context, const Call& call, const NotAuthenticated& reason);
 

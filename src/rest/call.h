@@ -14,8 +14,8 @@
 #include "net/http.h"
 #include "net/responder.h"
 #include "net/url.h"
+#include "rest/catalog_directory.h"
 #include "rest/handler.h"
-#include "rest/page_token.h"
 #include "rest/route_table.h"
 #include "rest/table_answer.h"
 
@@ -25,11 +25,12 @@ namespace duckicelake::rest {
 // then perhaps a worker.
 struct Call {
   // `audit` may be null; it outlives the call.
-  Call(net::Request incoming, net::Responder responder, catalog::Audit* audit)
+  Call(net::Request incoming, net::Responder responder, catalog::Audit* audit, CatalogPtr own)
       : request(std::move(incoming)),
         respond(std::move(responder)),
         start(std::chrono::steady_clock::now()),
-        trail(audit),
+        at(std::move(own)),
+        trail(audit, at->id),
         caller{{}, request.request_id, nullptr, &trail} {}
   // Whoever held it gave it up (a pool that ends): 503 when it was not answered.
   ~Call();
@@ -40,6 +41,7 @@ struct Call {
   net::Responder respond;
   std::chrono::steady_clock::time_point start;
   RouteId route = kNoRoute;
+  CatalogPtr at;  // the process's own until the path was read; before the trail, which names it
   catalog::AuditTrail trail;  // before the caller, who refers to it
   catalog::Caller caller;
   std::shared_ptr<catalog::KnownToken> token;  // proved; of whom it is follows from the rules
@@ -57,6 +59,9 @@ struct Call {
   std::string name;        // {table}, {view} or {function}
   net::QueryPairs query;
 
+  std::string wants_warehouse;  // of /v1/config, when it is not the own catalog
+  bool was_sent_back = false;   // the catalog was not what it had been: once only
+
   // Of loads of a table.
   catalog::LoadTableRequest load;
   std::string not_ready;   // of /readyz: why not, before the database is asked
@@ -71,9 +76,12 @@ struct Call {
 struct Context {
   const RestConfig config;
   const HandlerDeps deps;
-  const PageTokens page_tokens;
+  const OpenCatalog own;
   TableAnswers& table_answers;
-  const std::shared_ptr<const std::string> config_body;  // of /v1/config
+  const std::shared_ptr<const std::string> config_body;  // of /v1/config, for the own catalog
+
+  // Costs nothing: the own catalog outlives all calls.
+  CatalogPtr own_catalog() const { return {std::shared_ptr<void>(), &own}; }
 };
 
 }  // namespace duckicelake::rest

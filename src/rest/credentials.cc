@@ -8,28 +8,27 @@
 namespace duckicelake::rest {
 namespace {
 
-std::string gateway_url(const Context& context) {
-  const auto& gateway = context.deps.storage->gateway();
+std::string gateway_url(const Call& call) {
+  const auto& gateway = call.at->storage->gateway();
   return gateway ? gateway->url() : std::string();
 }
 
 }  // namespace
 
-catalog::DelegationRequest delegation(const Context& context, const Call& call) {
-  if (context.deps.storage == nullptr) return {};
+catalog::DelegationRequest delegation(const Call& call) {
+  if (call.at->storage == nullptr) return {};
   return delegation_of(call.request);
 }
 
-std::optional<catalog::StorageTarget> known_target(const Context& context, const Call& call) {
-  const auto ids = context.deps.catalog.known_table(call.load.table);
+std::optional<catalog::StorageTarget> known_target(const Call& call) {
+  const auto ids = call.at->api.known_table(call.load.table);
   if (!ids || ids->table != call.found->table_id) return std::nullopt;
   return catalog::StorageTarget{call.load.table, *ids, call.found->metadata_location};
 }
 
-Result<catalog::StorageTarget> storage_target(const Context& context,
-                                              const catalog::TableRef& table,
+Result<catalog::StorageTarget> storage_target(const Call& call, const catalog::TableRef& table,
                                               const catalog::TableAnswer& answer) {
-  DIL_TRY(const catalog::TableIds ids, context.deps.catalog.find_table(table));
+  DIL_TRY(const catalog::TableIds ids, call.at->api.find_table(table));
   if (ids.table != answer.table_id) {
     return make_error(Code::kNoSuchTable, "Table does not exist any more: {}",
                       catalog::display_name(table));
@@ -39,13 +38,13 @@ Result<catalog::StorageTarget> storage_target(const Context& context,
 
 StorageAnswer caller_storage(const Context& context, const Call& call,
                              const catalog::TableRef& table, const catalog::StorageGrant& grant) {
-  return storage_answer(context.config, grant, table, base_url(call.request, context.config.urls),
-                        gateway_url(context));
+  return storage_answer(context.config.storage, call.at->id, grant, table,
+                        base_url(call.request, context.config.urls), gateway_url(call));
 }
 
 Result<StorageAnswer> staged_storage(const Context& context, const Call& call,
                                      const catalog::TableRef& table, const std::string& metadata) {
-  const catalog::DelegationRequest asked = delegation(context, call);
+  const catalog::DelegationRequest asked = delegation(call);
   if (!asked.wants_any()) {
     StorageAnswer out;
     out.config = context.table_answers.config_json();
@@ -56,8 +55,8 @@ Result<StorageAnswer> staged_storage(const Context& context, const Call& call,
   DIL_TRY(const std::string_view uuid, object.require_string("table-uuid"));
   DIL_TRY(const std::string_view location, object.require_string("location"));
   DIL_TRY(const catalog::StorageGrant grant,
-          context.deps.storage->grant_staged(call.caller, table, std::string(uuid),
-                                             std::string(location), asked));
+          call.at->storage->grant_staged(call.caller, table, std::string(uuid),
+                                         std::string(location), asked));
   return caller_storage(context, call, table, grant);
 }
 
@@ -66,18 +65,18 @@ Answered load_credentials(const Context& context, Call& call) {
   catalog::DelegationRequest asked;
   asked.wants_keys = true;
   call.load.table = {call.levels, call.name};
-  DIL_TRY(call.found, context.deps.catalog.load_table(call.caller, call.load));
+  DIL_TRY(call.found, call.at->api.load_table(call.caller, call.load));
   catalog::StorageGrant grant;
-  if (context.deps.storage != nullptr) {
+  if (call.at->storage != nullptr) {
     DIL_TRY(const catalog::StorageTarget target,
-            storage_target(context, call.load.table, *call.found));
-    DIL_TRY(grant, context.deps.storage->grant(call.caller, target, asked));
+            storage_target(call, call.load.table, *call.found));
+    DIL_TRY(grant, call.at->storage->grant(call.caller, target, asked));
   }
   if (!grant.keys) {
     return Error(Code::kUnsupported, "there are no keys to be had for this table");
   }
-  net::Response response =
-      net::make_json_response(200, credentials_body(context.config, grant, gateway_url(context)));
+  net::Response response = net::make_json_response(
+      200, credentials_body(context.config.storage, grant, gateway_url(call)));
   response.add_header("cache-control", "private, no-store");
   return response;
 }

@@ -14,13 +14,12 @@ struct Call;
 struct Context;
 
 // What the call asks for, when there is anybody to ask.
-catalog::DelegationRequest delegation(const Context& context, const Call& call);
+catalog::DelegationRequest delegation(const Call& call);
 // Of a load, whose name was just looked up. nullopt: it has to be looked up again. Pre-condition:
 // call.found.
-std::optional<catalog::StorageTarget> known_target(const Context& context, const Call& call);
+std::optional<catalog::StorageTarget> known_target(const Call& call);
 // The same, blocking. kNoSuchTable when the name means another table by now.
-Result<catalog::StorageTarget> storage_target(const Context& context,
-                                              const catalog::TableRef& table,
+Result<catalog::StorageTarget> storage_target(const Call& call, const catalog::TableRef& table,
                                               const catalog::TableAnswer& answer);
 
 StorageAnswer caller_storage(const Context& context, const Call& call,

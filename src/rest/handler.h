@@ -24,6 +24,8 @@ class RequestSigning;
 
 namespace duckicelake::rest {
 
+class CatalogDirectory;
+
 // What clients are told about the object store; never keys.
 struct StorageSettings {
   std::string endpoint;  // s3.endpoint; empty: not told
@@ -32,9 +34,8 @@ struct StorageSettings {
 };
 
 struct RestConfig {
-  std::string catalog_id =
-      "lake";      // the prefix of all routes and the name of the default (only) warehouse
-  UrlPolicy urls;  // public URL and trusted proxies
+  std::string catalog_id = "lake";  // of the process's own: its prefix, the default warehouse
+  UrlPolicy urls;                   // public URL and trusted proxies
   StorageSettings storage;
   std::string server_version;  // for /openapi.json
   // Integrity of page tokens: the same in all processes of a catalog (derive it from their common
@@ -60,12 +61,14 @@ struct HandlerDeps {
   std::function<std::optional<std::string>()> not_ready;
   // Who comes in, and the record of decisions; nullptr: everybody, and there is none.
   catalog::Guard* guard = nullptr;
-  // Keys for tables' bytes, and signatures; nullptr: there are none to be had.
+  // Of the own catalog. Keys for tables' bytes, and signatures; nullptr: there are none to be had.
   catalog::StorageAccess* storage = nullptr;
   catalog::RequestSigning* signing = nullptr;
   // Proves on the store that keys open what they must and nothing else: JSON. May be empty. Runs on
   // a worker.
   std::function<Result<std::string>()> prove_storage = {};
+  // The catalogs beside the own one; nullptr: there are none.
+  CatalogDirectory* directory = nullptr;
 };
 
 // All routes of the server: see routes.cc for the table of them. Thread-safe.

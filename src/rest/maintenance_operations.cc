@@ -129,10 +129,10 @@ void write_sweep(json::Writer& json, const catalog::SweepReport& report) {
 
 }  // namespace
 
-Answered compact_table(const Context& context, Call& call) {
+Answered compact_table(const Context&, Call& call) {
   DIL_TRY(const catalog::CompactOptions options, read_compact(call));
   DIL_TRY(const catalog::CompactReport report,
-          context.deps.catalog.compact_table(call.caller, {call.levels, call.name}, options));
+          call.at->api.compact_table(call.caller, {call.levels, call.name}, options));
   std::string body;
   json::Writer json(body);
   json.begin_object();
@@ -147,7 +147,7 @@ Answered compact_table(const Context& context, Call& call) {
   return json_answer(std::move(body));
 }
 
-Answered expire_table(const Context& context, Call& call) {
+Answered expire_table(const Context&, Call& call) {
   bool is_dry_run = false;
   DIL_TRY(const std::optional<json::Document> given, read_body(call));
   if (given) {
@@ -155,7 +155,7 @@ Answered expire_table(const Context& context, Call& call) {
     DIL_TRY(is_dry_run, read_flag(root, "dry-run", false));
   }
   DIL_TRY(const catalog::ExpireReport report,
-          context.deps.catalog.expire_table(call.caller, {call.levels, call.name}, is_dry_run));
+          call.at->api.expire_table(call.caller, {call.levels, call.name}, is_dry_run));
   std::string body;
   json::Writer json(body);
   json.begin_object();
@@ -166,10 +166,9 @@ Answered expire_table(const Context& context, Call& call) {
   return json_answer(std::move(body));
 }
 
-Answered maintain_catalog(const Context& context, Call& call) {
+Answered maintain_catalog(const Context&, Call& call) {
   DIL_TRY(const catalog::MaintainOptions options, read_maintain(call));
-  DIL_TRY(const catalog::MaintainReport report,
-          context.deps.catalog.maintain(call.caller, options));
+  DIL_TRY(const catalog::MaintainReport report, call.at->api.maintain(call.caller, options));
   std::string body;
   json::Writer json(body);
   json.begin_object();

@@ -25,6 +25,7 @@ constexpr PathParameter kPathParameters[] = {
     {"role", "The name of the role."},
     {"principal", "The principal."},
     {"client", "The id of the client."},
+    {"catalog", "The id of the catalog."},
 };
 
 std::string_view verb(net::Method method) {

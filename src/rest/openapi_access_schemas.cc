@@ -91,6 +91,28 @@ std::string_view openapi_access_schemas() {
  "secrets":{"type":"array","items":{"type":"object","properties":{
   "serial":{"type":"integer","format":"int64"},"created-at":{"type":"integer","format":"int64"},
   "expires-at":{"type":"integer","format":"int64"}}}}}}]},
+"CreateCatalogRequest":{"type":"object","required":["catalog_id","metadata_schema","data_prefix"],
+ "description":"Members may be spelled with hyphens as well",
+ "properties":{
+ "catalog_id":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$"},
+ "metadata_schema":{"type":"string","pattern":"^[a-z_][a-z0-9_]{0,62}$",
+  "description":"The PostgreSQL schema of its DuckLake: a new one, or that of a lake with the same place"},
+ "data_prefix":{"type":"string","maxLength":512,
+  "description":"Its folder in the bucket, apart from those of all other catalogs"},
+ "account_id":{"type":["string","null"],"minLength":1,"maxLength":128,
+  "description":"Only tokens of this account reach it, and superusers"},
+ "create_default_namespace":{"type":"boolean","default":true}}},
+"CatalogAnswer":{"type":"object","required":["catalog_id","metadata_schema","data_prefix"],
+ "properties":{"catalog_id":{"type":"string"},"metadata_schema":{"type":"string"},
+ "data_prefix":{"type":"string"}}},
+"CatalogRecord":{"allOf":[{"$ref":"#/components/schemas/CatalogAnswer"},{"type":"object",
+ "required":["state","is_default","is_shared"],"properties":{
+ "account_id":{"type":"string"},"state":{"type":"string","enum":["open","making"]},
+ "is_default":{"type":"boolean","description":"The own one of the server that answers"},
+ "is_shared":{"type":"boolean","description":"Made over REST: all servers of the database serve it"}}}]},
+"CatalogsAnswer":{"type":"object","required":["catalogs"],"properties":{
+ "catalogs":{"type":"array","items":{"$ref":"#/components/schemas/CatalogRecord"}},
+ "next-page-token":{"type":["string","null"]}}},
 "ClientsAnswer":{"type":"object","required":["clients"],"properties":{
  "clients":{"type":"array","items":{"$ref":"#/components/schemas/Client"}}}}
 )json";

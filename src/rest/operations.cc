@@ -2,8 +2,6 @@
 #include "rest/operations.h"
 
 #include <algorithm>
-#include <charconv>
-#include <limits>
 #include <utility>
 #include <vector>
 
@@ -11,66 +9,13 @@
 #include "rest/answers.h"
 #include "rest/call.h"
 #include "rest/credentials.h"
+#include "rest/paging.h"
 
 namespace duckicelake::rest {
 namespace {
 
-constexpr std::int64_t kDefaultPageSize = 100;
-constexpr std::int64_t kMaxPageSize = 1000;
-
-Result<std::int64_t> parse_integer(std::string_view name, std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size() || value < 0) {
-    return invalid_argument("{} must be a whole number of at most {}", name,
-                            std::numeric_limits<std::int64_t>::max());
-  }
-  return value;
-}
-
-// What part of a listing the caller asks for.
-struct Paging {
-  bool is_paged = false;
-  store::PageRequest page;
-};
-
-// REST specification, parameter pageToken: without it everything is answered at once, whatever
-// pageSize says.
-Result<Paging> parse_paging(const Context& context, const Call& call, Listing listing,
-                            const catalog::Levels& levels) {
-  DIL_TRY(std::optional<std::string_view> token, call.parameter("pageToken"));
-  DIL_TRY(std::optional<std::string_view> size, call.parameter("pageSize"));
-  Paging out;
-  std::int64_t limit = kDefaultPageSize;
-  if (size) {
-    DIL_TRY(limit, parse_integer("pageSize", *size));
-    if (limit == 0) return invalid_argument("pageSize must be at least 1");
-    limit = std::min(limit, kMaxPageSize);
-  }
-  if (!token) return out;
-  out.is_paged = true;
-  out.page.limit = limit;
-  if (!token->empty()) {
-    DIL_TRY(out.page.after, context.page_tokens.read(listing, levels, *token));
-  }
-  return out;
-}
-
-// The member is absent from a whole listing, and null on the last page.
-void write_next(json::Writer& json, const Context& context, Listing listing,
-                const catalog::Levels& levels, const Paging& paging,
-                const std::optional<std::string>& next) {
-  if (!paging.is_paged) return;
-  json.key("next-page-token");
-  if (next) {
-    json.value(context.page_tokens.make(listing, levels, *next));
-  } else {
-    json.null();
-  }
-}
-
-Answered answer_identifiers(const Context& context, const Call& call, Listing listing,
-                            const Paging& paging, const catalog::Page& page) {
+Answered answer_identifiers(const Call& call, Listing listing, const Paging& paging,
+                            const catalog::Page& page) {
   std::string body;
   json::Writer json(body);
   json.begin_object();
@@ -84,7 +29,7 @@ Answered answer_identifiers(const Context& context, const Call& call, Listing li
     json.end_object();
   }
   json.end_array();
-  write_next(json, context, listing, call.levels, paging, page.next);
+  write_next(json, call, listing, call.levels, paging, page.next);
   json.end_object();
   return json_answer(std::move(body));
 }
@@ -106,17 +51,16 @@ std::optional<catalog::Levels> split_escaped_levels(std::string_view parent) {
   return levels;
 }
 
-Result<std::vector<catalog::Levels>> children_of(const Context& context, const Call& call,
-                                                 std::string_view parent) {
-  if (parent.empty()) return context.deps.catalog.list_namespaces(call.caller, std::nullopt);
+Result<std::vector<catalog::Levels>> children_of(const Call& call, std::string_view parent) {
+  if (parent.empty()) return call.at->api.list_namespaces(call.caller, std::nullopt);
   if (parent.size() > kMaxNameBytes) {
     return invalid_argument("parent is longer than {} bytes", kMaxNameBytes);
   }
   DIL_TRY(catalog::Levels levels, split_levels(parent));
-  auto found = context.deps.catalog.list_namespaces(call.caller, levels);
+  auto found = call.at->api.list_namespaces(call.caller, levels);
   if (!found.has_value() && found.error().code() == Code::kNoSuchNamespace && levels.size() == 1) {
     if (auto escaped = split_escaped_levels(parent)) {
-      return context.deps.catalog.list_namespaces(call.caller, escaped);
+      return call.at->api.list_namespaces(call.caller, escaped);
     }
   }
   return found;
@@ -153,12 +97,12 @@ net::Response answer_with(const Context& context, const Call& call,
 
 }  // namespace
 
-Answered list_namespaces(const Context& context, Call& call) {
+Answered list_namespaces(const Context&, Call& call) {
   DIL_TRY(std::optional<std::string_view> parent, call.parameter("parent"));
   const catalog::Levels bound = {std::string(parent.value_or(std::string_view()))};
-  DIL_TRY(Paging paging, parse_paging(context, call, Listing::kNamespaces, bound));
+  DIL_TRY(Paging paging, parse_paging(call, Listing::kNamespaces, bound));
   DIL_TRY(std::vector<catalog::Levels> namespaces,
-          children_of(context, call, parent.value_or(std::string_view())));
+          children_of(call, parent.value_or(std::string_view())));
   const std::optional<std::string> next = cut_page(namespaces, paging);
   std::string body;
   json::Writer json(body);
@@ -167,13 +111,13 @@ Answered list_namespaces(const Context& context, Call& call) {
   json.begin_array();
   for (const catalog::Levels& levels : namespaces) write_levels(json, levels);
   json.end_array();
-  write_next(json, context, Listing::kNamespaces, bound, paging, next);
+  write_next(json, call, Listing::kNamespaces, bound, paging, next);
   json.end_object();
   return json_answer(std::move(body));
 }
 
-Answered load_namespace(const Context& context, Call& call) {
-  DIL_TRY(auto properties, context.deps.catalog.load_namespace(call.caller, call.levels));
+Answered load_namespace(const Context&, Call& call) {
+  DIL_TRY(auto properties, call.at->api.load_namespace(call.caller, call.levels));
   std::string body;
   json::Writer json(body);
   json.begin_object();
@@ -187,24 +131,21 @@ Answered load_namespace(const Context& context, Call& call) {
   return json_answer(std::move(body));
 }
 
-Answered check_namespace(const Context& context, Call& call) {
-  DIL_TRY([[maybe_unused]] auto properties,
-          context.deps.catalog.load_namespace(call.caller, call.levels));
+Answered check_namespace(const Context&, Call& call) {
+  DIL_TRY([[maybe_unused]] auto properties, call.at->api.load_namespace(call.caller, call.levels));
   return no_content();
 }
 
-Answered list_tables(const Context& context, Call& call) {
-  DIL_TRY(Paging paging, parse_paging(context, call, Listing::kTables, call.levels));
-  DIL_TRY(catalog::Page page,
-          context.deps.catalog.list_tables(call.caller, call.levels, paging.page));
-  return answer_identifiers(context, call, Listing::kTables, paging, page);
+Answered list_tables(const Context&, Call& call) {
+  DIL_TRY(Paging paging, parse_paging(call, Listing::kTables, call.levels));
+  DIL_TRY(catalog::Page page, call.at->api.list_tables(call.caller, call.levels, paging.page));
+  return answer_identifiers(call, Listing::kTables, paging, page);
 }
 
-Answered list_views(const Context& context, Call& call) {
-  DIL_TRY(Paging paging, parse_paging(context, call, Listing::kViews, call.levels));
-  DIL_TRY(catalog::Page page,
-          context.deps.catalog.list_views(call.caller, call.levels, paging.page));
-  return answer_identifiers(context, call, Listing::kViews, paging, page);
+Answered list_views(const Context&, Call& call) {
+  DIL_TRY(Paging paging, parse_paging(call, Listing::kViews, call.levels));
+  DIL_TRY(catalog::Page page, call.at->api.list_views(call.caller, call.levels, paging.page));
+  return answer_identifiers(call, Listing::kViews, paging, page);
 }
 
 Status prepare_load_table(const Context&, Call& call) {
@@ -229,12 +170,12 @@ Status prepare_load_table(const Context&, Call& call) {
 std::optional<Answered> load_cached_table(const Context& context, Call& call,
                                           const HeadResult& head) {
   if (!head.has_value()) return Answered(head.error());
-  call.found = context.deps.catalog.cached_table(call.caller, call.load, *head);
+  call.found = call.at->api.cached_table(call.caller, call.load, *head);
   if (!call.found) return std::nullopt;
-  if (const auto asked = delegation(context, call); asked.wants_any()) {
-    const auto target = known_target(context, call);
+  if (const auto asked = delegation(call); asked.wants_any()) {
+    const auto target = known_target(call);
     if (!target) return std::nullopt;
-    auto grant = context.deps.storage->cached_grant(call.caller, *target, asked);
+    auto grant = call.at->storage->cached_grant(call.caller, *target, asked);
     if (!grant) return std::nullopt;
     if (!grant->has_value()) return Answered(std::move(*grant).error());
     if ((*grant)->kind != catalog::StorageGrant::Kind::kNone) {
@@ -248,13 +189,12 @@ std::optional<Answered> load_cached_table(const Context& context, Call& call,
 
 Answered load_table(const Context& context, Call& call) {
   if (!call.found) {
-    DIL_TRY(call.found, context.deps.catalog.load_table(call.caller, call.load));
+    DIL_TRY(call.found, call.at->api.load_table(call.caller, call.load));
   }
-  if (const auto asked = delegation(context, call); asked.wants_any()) {
+  if (const auto asked = delegation(call); asked.wants_any()) {
     DIL_TRY(const catalog::StorageTarget target,
-            storage_target(context, call.load.table, *call.found));
-    DIL_TRY(const catalog::StorageGrant grant,
-            context.deps.storage->grant(call.caller, target, asked));
+            storage_target(call, call.load.table, *call.found));
+    DIL_TRY(const catalog::StorageGrant grant, call.at->storage->grant(call.caller, target, asked));
     if (grant.kind != catalog::StorageGrant::Kind::kNone) return answer_with(context, call, grant);
   }
   if (auto response = context.table_answers.respond(call.request, *call.found)) {
@@ -263,18 +203,18 @@ Answered load_table(const Context& context, Call& call) {
   return context.table_answers.compress_and_respond(*call.found);
 }
 
-Answered check_table(const Context& context, Call& call) {
-  DIL_CHECK_OK(context.deps.catalog.check_table(call.caller, reference(call)));
+Answered check_table(const Context&, Call& call) {
+  DIL_CHECK_OK(call.at->api.check_table(call.caller, reference(call)));
   return no_content();
 }
 
-Answered load_view(const Context& context, Call& call) {
-  DIL_TRY(catalog::ViewAnswer view, context.deps.catalog.load_view(call.caller, reference(call)));
+Answered load_view(const Context&, Call& call) {
+  DIL_TRY(catalog::ViewAnswer view, call.at->api.load_view(call.caller, reference(call)));
   return view_answer(view);
 }
 
-Answered check_view(const Context& context, Call& call) {
-  DIL_CHECK_OK(context.deps.catalog.check_view(call.caller, reference(call)));
+Answered check_view(const Context&, Call& call) {
+  DIL_CHECK_OK(call.at->api.check_view(call.caller, reference(call)));
   return no_content();
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -30,6 +31,11 @@ Answered check_namespace(const Context& context, Call& call);
 Answered list_views(const Context& context, Call& call);
 Answered load_view(const Context& context, Call& call);
 Answered check_view(const Context& context, Call& call);
+
+Answered create_catalog(const Context& context, Call& call);
+Answered list_catalogs(const Context& context, Call& call);
+Answered load_catalog(const Context& context, Call& call);
+Answered close_catalog(const Context& context, Call& call);
 
 Answered create_role(const Context& context, Call& call);
 Answered list_roles(const Context& context, Call& call);
@@ -82,7 +88,9 @@ Answered compact_table(const Context& context, Call& call);
 Answered expire_table(const Context& context, Call& call);
 Answered maintain_catalog(const Context& context, Call& call);
 
+Status prepare_config(const Context& context, Call& call);
 Answered get_config(const Context& context, Call& call);
+net::Response config_answer(std::shared_ptr<const std::string> body);
 Answered get_health(const Context& context, Call& call);
 Status prepare_readiness(const Context& context, Call& call);
 Answered get_readiness(const Context& context, Call& call);

@@ -11,7 +11,7 @@
 
 namespace duckicelake::rest {
 
-enum class Listing : std::uint8_t { kNamespaces = 1, kTables = 2, kViews = 3 };
+enum class Listing : std::uint8_t { kNamespaces = 1, kTables = 2, kViews = 3, kCatalogs = 4 };
 
 // Makes and reads page tokens: base64url of {version, listing, tag, the name to continue after},
 // where the tag is the first 16 bytes of an HMAC-SHA256 over all of it and the namespace that is

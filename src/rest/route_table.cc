@@ -28,7 +28,8 @@ SegmentKind kind_of(std::string_view segment) {
   if (segment == "{prefix}") return SegmentKind::kPrefix;
   if (segment == "{namespace}") return SegmentKind::kNamespace;
   DIL_ASSERT(segment == "{table}" || segment == "{view}" || segment == "{function}" ||
-             segment == "{role}" || segment == "{principal}" || segment == "{client}");
+             segment == "{role}" || segment == "{principal}" || segment == "{client}" ||
+             segment == "{catalog}");
   return SegmentKind::kName;
 }
 

@@ -59,17 +59,25 @@ std::string config_json(std::string_view catalog_id) {
   return body;
 }
 
-Answered get_config(const Context& context, Call& call) {
+Status prepare_config(const Context& context, Call& call) {
   DIL_TRY(std::optional<std::string_view> warehouse, call.parameter("warehouse"));
-  // Whether another warehouse exists is no open knowledge: without a token each of them is unknown.
-  if (warehouse && !warehouse->empty() && *warehouse != context.config.catalog_id) {
-    return make_error(Code::kNoSuchWarehouse, "Warehouse does not exist: {}", *warehouse);
-  }
+  if (warehouse && *warehouse != context.own.id) call.wants_warehouse = *warehouse;
+  return {};
+}
+
+net::Response config_answer(std::shared_ptr<const std::string> body) {
   net::Response response;
   response.add_header("content-type", "application/json");
   response.add_header("cache-control", "private, no-cache");
-  response.body.emplace_back(context.config_body);
+  response.body.emplace_back(std::move(body));
   return response;
+}
+
+Answered get_config(const Context& context, Call& call) {
+  if (!call.wants_warehouse.empty()) {
+    return make_error(Code::kNoSuchWarehouse, "Warehouse does not exist: {}", call.wants_warehouse);
+  }
+  return config_answer(context.config_body);
 }
 
 Answered get_health(const Context&, Call&) { return uncached(200, R"({"status":"ok"})"); }

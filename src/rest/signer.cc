@@ -77,40 +77,40 @@ std::string sign_body(const catalog::SignedRequest& signed_request) {
   return out;
 }
 
-std::optional<Answered> sign_cached(const Context& context, Call& call, const HeadResult& head) {
-  if (context.deps.signing == nullptr) return Answered(no_signing());
+std::optional<Answered> sign_cached(const Context&, Call& call, const HeadResult& head) {
+  if (call.at->signing == nullptr) return Answered(no_signing());
   if (!head.has_value()) return Answered(head.error());
   if (call.request.body.size() > kSmallBody) return std::nullopt;
   const catalog::TableRef table{call.levels, call.name};
-  const std::optional<catalog::TableIds> ids = context.deps.catalog.known_table(table);
+  const std::optional<catalog::TableIds> ids = call.at->api.known_table(table);
   if (!ids) return std::nullopt;
   Result<catalog::SignRequest> request = read_sign_request(call.request.body);
   if (!request) return Answered(std::move(request).error());
   auto outcome =
-      context.deps.signing->sign_cached(call.caller, {table, ids->table, ids->schema}, *request);
+      call.at->signing->sign_cached(call.caller, {table, ids->table, ids->schema}, *request);
   if (!outcome) return std::nullopt;
   return answer(std::move(*outcome));
 }
 
-Answered sign_for_table(const Context& context, Call& call) {
-  if (context.deps.signing == nullptr) return no_signing();
+Answered sign_for_table(const Context&, Call& call) {
+  if (call.at->signing == nullptr) return no_signing();
   DIL_TRY(const catalog::SignRequest request, read_sign_request(call.request.body));
   const catalog::TableRef table{call.levels, call.name};
-  const Result<catalog::TableIds> found = context.deps.catalog.find_table(table);
+  const Result<catalog::TableIds> found = call.at->api.find_table(table);
   DIL_TRY(const std::optional<std::string_view> staged, call.parameter("staged"));
   if (!found && found.error().code() == Code::kNoSuchTable && staged) {
-    return answer(context.deps.signing->sign_staged(call.caller, table, *staged, request));
+    return answer(call.at->signing->sign_staged(call.caller, table, *staged, request));
   }
   if (!found) return found.error();
   const catalog::TableIds ids = *found;
-  return answer(context.deps.signing->sign(call.caller, {table, ids.table, ids.schema}, request));
+  return answer(call.at->signing->sign(call.caller, {table, ids.table, ids.schema}, request));
 }
 
 // The route of older clients, which name no table.
-Answered sign_anywhere(const Context& context, Call& call) {
-  if (context.deps.signing == nullptr) return no_signing();
+Answered sign_anywhere(const Context&, Call& call) {
+  if (call.at->signing == nullptr) return no_signing();
   DIL_TRY(const catalog::SignRequest request, read_sign_request(call.request.body));
-  return answer(context.deps.signing->sign_anywhere(call.caller, request));
+  return answer(call.at->signing->sign_anywhere(call.caller, request));
 }
 
 }  // namespace duckicelake::rest

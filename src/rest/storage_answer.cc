@@ -130,12 +130,12 @@ std::string table_path(std::string_view catalog_id, const catalog::TableRef& tab
                      net::encode_component(table.name));
 }
 
-StorageAnswer storage_answer(const RestConfig& config, const catalog::StorageGrant& grant,
-                             const catalog::TableRef& table, const std::string& server_url,
-                             const std::string& gateway_url) {
+StorageAnswer storage_answer(const StorageSettings& storage, std::string_view catalog_id,
+                             const catalog::StorageGrant& grant, const catalog::TableRef& table,
+                             const std::string& server_url, const std::string& gateway_url) {
   StorageAnswer out;
-  Config members = deployment_config(config.storage);
-  const std::string path = table_path(config.catalog_id, table);
+  Config members = deployment_config(storage);
+  const std::string path = table_path(catalog_id, table);
   switch (grant.kind) {
     case Kind::kNone: break;
     case Kind::kKeys:
@@ -170,7 +170,7 @@ StorageAnswer storage_answer(const RestConfig& config, const catalog::StorageGra
   return out;
 }
 
-std::string credentials_body(const RestConfig& config, const catalog::StorageGrant& grant,
+std::string credentials_body(const StorageSettings& storage, const catalog::StorageGrant& grant,
                              const std::string& gateway_url) {
   std::string out;
   json::Writer json(out);
@@ -179,7 +179,7 @@ std::string credentials_body(const RestConfig& config, const catalog::StorageGra
   json.begin_array();
   if (grant.keys) {
     Config keys = key_config(*grant.keys);
-    Config members = deployment_config(config.storage);
+    Config members = deployment_config(storage);
     if (grant.kind == Kind::kGatewayKeys) point_to_gateway(members, gateway_url);
     keys.insert(members.begin(), members.end());
     write_credential(json, common_prefix(grant.keys->routes), keys);

@@ -25,13 +25,13 @@ struct StorageAnswer {
   bool has_keys = false;
   std::string mark;  // differs whenever the rest does, without giving keys away; part of ETags
 };
-StorageAnswer storage_answer(const RestConfig& config, const catalog::StorageGrant& grant,
-                             const catalog::TableRef& table, const std::string& server_url,
-                             const std::string& gateway_url);
+StorageAnswer storage_answer(const StorageSettings& storage, std::string_view catalog_id,
+                             const catalog::StorageGrant& grant, const catalog::TableRef& table,
+                             const std::string& server_url, const std::string& gateway_url);
 
 // LoadCredentialsResponse. One entry, for the folder that holds all that the keys are for: clients
 // that refresh keys take one.
-std::string credentials_body(const RestConfig& config, const catalog::StorageGrant& grant,
+std::string credentials_body(const StorageSettings& storage, const catalog::StorageGrant& grant,
                              const std::string& gateway_url);
 
 }  // namespace duckicelake::rest

@@ -37,7 +37,8 @@ StorageGrant keys(StorageGrant::Kind kind = StorageGrant::Kind::kKeys) {
 const catalog::TableRef kTable{{"a b", "c"}, "t/1"};
 
 StorageAnswer answer(const StorageGrant& grant) {
-  return storage_answer(config(), grant, kTable, "http://server", "http://gateway");
+  return storage_answer(config().storage, config().catalog_id, grant, kTable, "http://server",
+                        "http://gateway");
 }
 
 net::Request asking(std::initializer_list<std::string> values) {
@@ -116,11 +117,13 @@ TEST(StorageAnswer, MarksDifferWithKeysAndPlaces) {
   EXPECT_EQ(answer(one).mark, answer(keys()).mark);
   EXPECT_NE(answer(one).mark, answer(other).mark);
   EXPECT_NE(answer({}).mark, answer(one).mark);
-  EXPECT_NE(storage_answer(config(), {}, kTable, "http://server", "").mark, answer(one).mark);
+  EXPECT_NE(
+      storage_answer(config().storage, config().catalog_id, {}, kTable, "http://server", "").mark,
+      answer(one).mark);
 }
 
 TEST(StorageAnswer, RefreshesWithOneEntryForAll) {
-  const std::string body = credentials_body(config(), keys(), "http://gateway");
+  const std::string body = credentials_body(config().storage, keys(), "http://gateway");
   EXPECT_EQ(body.find(R"({"storage-credentials":[{"prefix":"s3://b/data","config":{)"), 0U) << body;
   EXPECT_EQ(body.find("\"prefix\""), body.rfind("\"prefix\"")) << body;
 }

@@ -27,10 +27,10 @@ net::Response metadata_answer(const catalog::TableAnswer& answer) {
 // keys or not, so a failure to have them is none of the creation's: clients load the table again.
 net::Response answer_fresh(const Context& context, const Call& call, const catalog::TableRef& name,
                            const catalog::TableAnswer& table) {
-  if (const auto asked = delegation(context, call); asked.wants_any()) {
-    const auto target = storage_target(context, name, table);
+  if (const auto asked = delegation(call); asked.wants_any()) {
+    const auto target = storage_target(call, name, table);
     if (!target) return context.table_answers.respond_fresh(table);
-    const auto grant = context.deps.storage->grant(call.caller, *target, asked);
+    const auto grant = call.at->storage->grant(call.caller, *target, asked);
     if (grant && grant->kind != catalog::StorageGrant::Kind::kNone) {
       return context.table_answers.respond_fresh_with(table,
                                                       caller_storage(context, call, name, *grant));
@@ -46,13 +46,12 @@ Answered create_table(const Context& context, Call& call) {
   DIL_TRY(CreateTableBody body, read_create_table(call.request.body, call.levels));
   if (!body.is_staged) {
     const catalog::TableRef name = body.request.table;
-    DIL_TRY(const auto table, context.deps.catalog.create_table(write, std::move(body.request)));
+    DIL_TRY(const auto table, call.at->api.create_table(write, std::move(body.request)));
     return answer_fresh(context, call, name, *table);
   }
   const catalog::TableRef name = body.request.table;
   // Nothing is made yet, so nothing has a location either.
-  DIL_TRY(const std::string metadata,
-          context.deps.catalog.stage_table(write, std::move(body.request)));
+  DIL_TRY(const std::string metadata, call.at->api.stage_table(write, std::move(body.request)));
   DIL_TRY(const StorageAnswer storage, staged_storage(context, call, name, metadata));
   std::string text;
   json::Writer json(text);
@@ -67,11 +66,11 @@ Answered create_table(const Context& context, Call& call) {
   return response;
 }
 
-Answered commit_table(const Context& context, Call& call) {
+Answered commit_table(const Context&, Call& call) {
   DIL_TRY(const catalog::WriteContext write, write_context(call));
   DIL_TRY(catalog::TableCommit commit,
           read_commit_table(call.request.body, {call.levels, call.name}));
-  DIL_TRY(const auto table, context.deps.catalog.commit_table(write, std::move(commit)));
+  DIL_TRY(const auto table, call.at->api.commit_table(write, std::move(commit)));
   return metadata_answer(*table);
 }
 
@@ -81,7 +80,7 @@ Answered commit_transaction(const Context& context, Call& call) {
   for (const catalog::TableCommit& commit : commits) {
     DIL_CHECK_OK(permit_names(context, call, catalog::Action::kCommitTable, commit.table));
   }
-  DIL_CHECK_OK(context.deps.catalog.commit_transaction(write, std::move(commits)));
+  DIL_CHECK_OK(call.at->api.commit_transaction(write, std::move(commits)));
   return no_content();
 }
 
@@ -90,7 +89,7 @@ Answered register_table(const Context& context, Call& call) {
   DIL_TRY(catalog::RegisterTableRequest request,
           read_register_table(call.request.body, call.levels));
   const catalog::TableRef name = request.table;
-  DIL_TRY(const auto table, context.deps.catalog.register_table(write, std::move(request)));
+  DIL_TRY(const auto table, call.at->api.register_table(write, std::move(request)));
   return answer_fresh(context, call, name, *table);
 }
 

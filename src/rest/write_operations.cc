@@ -40,10 +40,10 @@ Result<bool> parse_flag(const Call& call, std::string_view name) {
 
 }  // namespace
 
-Answered create_namespace(const Context& context, Call& call) {
+Answered create_namespace(const Context&, Call& call) {
   DIL_TRY(const catalog::WriteContext write, write_context(call));
   DIL_TRY(const CreateNamespaceRequest request, read_create_namespace(call.request.body));
-  DIL_CHECK_OK(context.deps.catalog.create_namespace(write, request.levels, request.properties));
+  DIL_CHECK_OK(call.at->api.create_namespace(write, request.levels, request.properties));
   std::string body;
   json::Writer json(body);
   json.begin_object();
@@ -57,17 +57,17 @@ Answered create_namespace(const Context& context, Call& call) {
   return json_answer(std::move(body));
 }
 
-Answered drop_namespace(const Context& context, Call& call) {
+Answered drop_namespace(const Context&, Call& call) {
   DIL_TRY(const catalog::WriteContext write, write_context(call));
-  DIL_CHECK_OK(context.deps.catalog.drop_namespace(write, call.levels));
+  DIL_CHECK_OK(call.at->api.drop_namespace(write, call.levels));
   return no_content();
 }
 
-Answered update_namespace(const Context& context, Call& call) {
+Answered update_namespace(const Context&, Call& call) {
   DIL_TRY(const catalog::WriteContext write, write_context(call));
   DIL_TRY(const catalog::PropertiesUpdate update, read_properties_update(call.request.body));
   DIL_TRY(const catalog::PropertiesChange change,
-          context.deps.catalog.update_namespace(write, call.levels, update));
+          call.at->api.update_namespace(write, call.levels, update));
   std::string body;
   json::Writer json(body);
   json.begin_object();
@@ -78,11 +78,11 @@ Answered update_namespace(const Context& context, Call& call) {
   return json_answer(std::move(body));
 }
 
-Answered drop_table(const Context& context, Call& call) {
+Answered drop_table(const Context&, Call& call) {
   DIL_TRY(const catalog::WriteContext write, write_context(call));
   DIL_TRY(const bool is_purged, parse_flag(call, "purgeRequested"));
-  DIL_CHECK_OK(context.deps.catalog.drop_table(
-      write, reference(call), is_purged ? catalog::Purge::kYes : catalog::Purge::kNo));
+  DIL_CHECK_OK(call.at->api.drop_table(write, reference(call),
+                                       is_purged ? catalog::Purge::kYes : catalog::Purge::kNo));
   return no_content();
 }
 
@@ -91,14 +91,14 @@ Answered rename_table(const Context& context, Call& call) {
   DIL_TRY(const RenameRequest request, read_rename(call.request.body));
   DIL_CHECK_OK(permit_names(context, call, catalog::Action::kRenameTable, request.source));
   DIL_CHECK_OK(permit_names(context, call, catalog::Action::kRenameTable, request.destination));
-  DIL_CHECK_OK(context.deps.catalog.rename_table(write, request.source, request.destination));
+  DIL_CHECK_OK(call.at->api.rename_table(write, request.source, request.destination));
   return no_content();
 }
 
-Answered unregister_table(const Context& context, Call& call) {
+Answered unregister_table(const Context&, Call& call) {
   DIL_TRY(const catalog::WriteContext write, write_context(call));
   DIL_TRY(const catalog::TableNames::LastMetadata last,
-          context.deps.catalog.unregister_table(write, reference(call)));
+          call.at->api.unregister_table(write, reference(call)));
   std::string body;
   json::Writer json(body);
   json.begin_object();
@@ -108,54 +108,54 @@ Answered unregister_table(const Context& context, Call& call) {
   return json_answer(std::move(body));
 }
 
-Answered report_metrics(const Context& context, Call& call) {
+Answered report_metrics(const Context&, Call& call) {
   DIL_TRY(const std::string report, read_metrics_report(call.request.body));
-  DIL_CHECK_OK(context.deps.catalog.report_metrics(call.caller, reference(call), report));
+  DIL_CHECK_OK(call.at->api.report_metrics(call.caller, reference(call), report));
   return no_content();
 }
 
 // The namespace must exist; DuckLake's macros are no functions of Iceberg.
-Answered list_functions(const Context& context, Call& call) {
-  DIL_CHECK_OK(context.deps.catalog.load_namespace(call.caller, call.levels));
+Answered list_functions(const Context&, Call& call) {
+  DIL_CHECK_OK(call.at->api.load_namespace(call.caller, call.levels));
   return json_answer(R"({"identifiers":[]})");
 }
 
-Answered load_function(const Context& context, Call& call) {
-  DIL_CHECK_OK(context.deps.catalog.load_namespace(call.caller, call.levels));
+Answered load_function(const Context&, Call& call) {
+  DIL_CHECK_OK(call.at->api.load_namespace(call.caller, call.levels));
   return make_error(Code::kNoSuchFunction, "Function does not exist: {}",
                     catalog::display_name(reference(call)));
 }
 
-Answered create_view(const Context& context, Call& call) {
+Answered create_view(const Context&, Call& call) {
   DIL_TRY(const catalog::WriteContext write, write_context(call));
   DIL_TRY(const catalog::CreateViewRequest request,
           read_create_view(call.request.body, call.levels));
   call.invalid_type = kIllegalArgument;
-  DIL_TRY(const catalog::ViewAnswer view, context.deps.catalog.create_view(write, request));
+  DIL_TRY(const catalog::ViewAnswer view, call.at->api.create_view(write, request));
   return view_answer(view);
 }
 
-Answered register_view(const Context& context, Call& call) {
+Answered register_view(const Context&, Call& call) {
   DIL_TRY(const catalog::WriteContext write, write_context(call));
   DIL_TRY(const catalog::RegisterViewRequest request,
           read_register_view(call.request.body, call.levels));
   call.invalid_type = kIllegalArgument;
-  DIL_TRY(const catalog::ViewAnswer view, context.deps.catalog.register_view(write, request));
+  DIL_TRY(const catalog::ViewAnswer view, call.at->api.register_view(write, request));
   return view_answer(view);
 }
 
-Answered commit_view(const Context& context, Call& call) {
+Answered commit_view(const Context&, Call& call) {
   DIL_TRY(const catalog::WriteContext write, write_context(call));
   DIL_TRY(const catalog::CommitViewRequest request,
           read_commit_view(call.request.body, reference(call)));
   call.invalid_type = kIllegalArgument;
-  DIL_TRY(const catalog::ViewAnswer view, context.deps.catalog.commit_view(write, request));
+  DIL_TRY(const catalog::ViewAnswer view, call.at->api.commit_view(write, request));
   return view_answer(view);
 }
 
-Answered drop_view(const Context& context, Call& call) {
+Answered drop_view(const Context&, Call& call) {
   DIL_TRY(const catalog::WriteContext write, write_context(call));
-  DIL_CHECK_OK(context.deps.catalog.drop_view(write, reference(call)));
+  DIL_CHECK_OK(call.at->api.drop_view(write, reference(call)));
   return no_content();
 }
 
@@ -164,7 +164,7 @@ Answered rename_view(const Context& context, Call& call) {
   DIL_TRY(const RenameRequest request, read_rename(call.request.body));
   DIL_CHECK_OK(permit_names(context, call, catalog::Action::kRenameView, request.source));
   DIL_CHECK_OK(permit_names(context, call, catalog::Action::kRenameView, request.destination));
-  DIL_CHECK_OK(context.deps.catalog.rename_view(write, request.source, request.destination));
+  DIL_CHECK_OK(call.at->api.rename_view(write, request.source, request.destination));
   return no_content();
 }
 

@@ -16,15 +16,18 @@ constexpr Sql kInsert =
     "INSERT INTO duckicelake.audit (catalog_id, at, last_at, repeats, principal, subject, actor, "
     "channel, operation, object, schema_id, object_id, decision, reason, request_id, "
     "last_request_id, key_id, masked_cols, applied_policies, detail) "
-    "SELECT $1, to_timestamp(at / 1e6), to_timestamp(last_at / 1e6), repeats, principal, subject, "
+    "SELECT catalog, to_timestamp(at / 1e6), to_timestamp(last_at / 1e6), repeats, principal, "
+    "subject, "
     "nullif(actor, ''), nullif(channel, ''), operation, object, nullif(schema_id, -1), "
     "nullif(object_id, -1), decision, reason, request_id, last_request_id, nullif(key_id, ''), "
     "nullif(string_to_array(masked, E'\\x1f'), '{}'), nullif(string_to_array(policies, "
     "E'\\x1f'), '{}'), nullif(detail, '')::jsonb "
-    "FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::text[], "
+    "FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], "
+    "$7::text[], "
     "$8::text[], $9::text[], $10::text[], $11::bigint[], $12::bigint[], $13::text[], $14::text[], "
     "$15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::text[]) "
-    "AS r (at, last_at, repeats, principal, subject, actor, channel, operation, object, schema_id, "
+    "AS r (catalog, at, last_at, repeats, principal, subject, actor, channel, operation, object, "
+    "schema_id, "
     "object_id, decision, reason, request_id, last_request_id, key_id, masked, policies, detail)";
 
 constexpr Sql kLoad =
@@ -89,10 +92,10 @@ Result<std::vector<std::string>> list(const pg::Row& row, std::size_t column) {
 
 }  // namespace
 
-pg::Statement insert_audit_statement(const Lake& lake, std::span<const AuditRow> rows) {
+pg::Statement insert_audit_statement(std::span<const AuditRow> rows) {
   using R = const AuditRow&;
   return {kInsert,
-          {lake.catalog_id,
+          {texts(rows, [](R r) { return r.catalog_id; }),
            numbers(rows, [](R r) { return r.at_micros; }),
            numbers(rows, [](R r) { return r.last_at_micros; }),
            numbers(rows, [](R r) { return r.repeats; }),

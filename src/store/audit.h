@@ -18,6 +18,7 @@ namespace duckicelake::store {
 // time and request may be one row: `repeats` of them, between `at` and `last_at`.
 struct AuditRow {
   std::int64_t id = 0;         // of rows that were read
+  std::string catalog_id;      // in whose record
   std::int64_t at_micros = 0;  // since the epoch
   std::int64_t last_at_micros = 0;
   std::int64_t repeats = 1;
@@ -40,7 +41,7 @@ struct AuditRow {
 };
 
 // One statement for all rows.
-pg::Statement insert_audit_statement(const Lake& lake, std::span<const AuditRow> rows);
+pg::Statement insert_audit_statement(std::span<const AuditRow> rows);
 
 struct AuditFilter {
   std::string principal;  // empty: all; so of the others

@@ -11,6 +11,8 @@ using pg::Statement;
 
 constexpr Sql kTryLead =
     "SELECT pg_try_advisory_lock(hashtextextended('duckicelake eager ' || $1, 0))";
+constexpr Sql kTryLeadShared =
+    "SELECT pg_try_advisory_lock(hashtextextended('duckicelake eager of all', 0))";
 constexpr Sql kStale =
     "SELECT t.table_id FROM {schema}.ducklake_table t JOIN LATERAL "
     "(SELECT snapshot_id FROM duckicelake.table_change c WHERE c.catalog_id = $1 "
@@ -28,8 +30,12 @@ Result<bool> try_lead(pg::Connection& connection, const Lake& lake) {
   return rows.row(0).boolean(0);
 }
 
-Status listen_to_snapshots(pg::Connection& connection, const Lake& lake) {
-  (void)lake;  // one channel for all lakes of a database: the schema is in the payload
+Result<bool> try_lead_shared(pg::Connection& connection) {
+  DIL_TRY(pg::ResultSet rows, connection.exec(kTryLeadShared));
+  return rows.row(0).boolean(0);
+}
+
+Status listen_to_snapshots(pg::Connection& connection) {
   return connection.listen(pg::SqlIdent::constant("duckicelake_snapshot"));
 }
 

@@ -25,7 +25,8 @@ constexpr Sql kHead =
     "SELECT (SELECT snapshot_id FROM {schema}.ducklake_snapshot ORDER BY snapshot_id DESC LIMIT "
     "1), "
     "coalesce((SELECT value FROM duckicelake.revision WHERE metadata_schema = $1), 0), "
-    "(SELECT value FROM duckicelake.access_version)";
+    "v.value, v.catalogs, coalesce((SELECT registration FROM duckicelake.catalog "
+    "WHERE catalog_id = $2 AND state = 'open'), 0) FROM duckicelake.access_version v";
 
 constexpr Sql kChanges =
     "SELECT s.snapshot_id, coalesce(c.changes_made, '') FROM {schema}.ducklake_snapshot s "
@@ -279,7 +280,7 @@ Result<Lake> open_lake(pg::Connection& connection, std::string catalog_id, pg::S
 
 pg::Statement head_statement(const Lake& lake) {
   return {pg::sql_for_schema(lake.metadata_schema, kHead),
-          {lake.metadata_schema.name()},
+          {lake.metadata_schema.name(), lake.catalog_id},
           pg::Prepare::kCached,
           "load head"};
 }
@@ -291,6 +292,8 @@ Result<LakeHead> read_head(const pg::ResultSet& rows) {
   head.snapshot = SnapshotId(snapshot);
   DIL_TRY(head.revision, row.int64(1));
   DIL_TRY(head.access, row.int64(2));
+  DIL_TRY(head.catalogs, row.int64(3));
+  DIL_TRY(head.registration, row.int64(4));
   return head;
 }
 

@@ -36,6 +36,8 @@ struct LakeHead {
   std::int64_t revision =
       0;                    // raised by expire, cleanup and sidecar changes, which take no snapshot
   std::int64_t access = 0;  // raised by changes of clients, roles and grants (store/access.h)
+  std::int64_t catalogs = 0;      // raised by changes of the registry (store/registry.h)
+  std::int64_t registration = 0;  // of this catalog, there; 0: it is not, or not open
   friend bool operator==(const LakeHead&, const LakeHead&) = default;
 };
 

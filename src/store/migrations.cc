@@ -356,10 +356,50 @@ BEGIN
 END $$;
 )sql";
 
+// Catalogs that every process of the database serves, and where all of them keep their data. The
+// version of the registry lies in the row that every head reads anyway.
+constexpr Sql kRegistry = R"sql(
+CREATE SEQUENCE duckicelake.catalog_registration;
+ALTER TABLE duckicelake.catalog
+  ADD COLUMN data_path text,
+  ADD COLUMN account_id text NOT NULL DEFAULT '',
+  ADD COLUMN is_shared boolean NOT NULL DEFAULT false,
+  ADD COLUMN state text NOT NULL DEFAULT 'open' CHECK (state IN ('making', 'open', 'closed')),
+  ADD COLUMN registration bigint NOT NULL DEFAULT nextval('duckicelake.catalog_registration');
+
+DO $$
+DECLARE
+  k record;
+  found text;
+BEGIN
+  FOR k IN SELECT catalog_id, metadata_schema FROM duckicelake.catalog LOOP
+    BEGIN
+      EXECUTE format('SELECT value FROM %I.ducklake_metadata WHERE key = %L AND scope IS NULL',
+                     k.metadata_schema, 'data_path') INTO found;
+      UPDATE duckicelake.catalog SET data_path = rtrim(found, '/') || '/'
+      WHERE catalog_id = k.catalog_id;
+    EXCEPTION WHEN undefined_table OR invalid_schema_name OR insufficient_privilege THEN
+      NULL;
+    END;
+  END LOOP;
+END $$;
+
+ALTER TABLE duckicelake.access_version ADD COLUMN catalogs bigint NOT NULL DEFAULT 0;
+CREATE FUNCTION duckicelake.raise_catalogs() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog AS $$
+BEGIN
+  UPDATE duckicelake.access_version SET catalogs = catalogs + 1;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER raise_catalogs AFTER INSERT OR DELETE OR TRUNCATE
+  OR UPDATE OF metadata_schema, data_path, account_id, is_shared, state, registration
+  ON duckicelake.catalog FOR EACH STATEMENT EXECUTE FUNCTION duckicelake.raise_catalogs();
+)sql";
+
 }  // namespace
 
 Status migrate_sidecar(pg::Connection& connection) {
-  const std::array<pg::Migration, 9> migrations = {
+  const std::array<pg::Migration, 10> migrations = {
       pg::Migration{1, "tables of the projection", kTables},
       pg::Migration{2, "functions of the triggers", kFunctions},
       pg::Migration{3, "commits of clients", kCommits},
@@ -369,6 +409,7 @@ Status migrate_sidecar(pg::Connection& connection) {
       pg::Migration{7, "schema versions of inlined tables", kInlinedVersions},
       pg::Migration{8, "clients, roles and grants", kAccessTables},
       pg::Migration{9, "record of decisions", kAuditTable},
+      pg::Migration{10, "catalogs of all processes", kRegistry},
   };
   DIL_TRY(pg::MigrationReport report,
           pg::run_migrations(connection, pg::SqlIdent::constant("duckicelake"), migrations));

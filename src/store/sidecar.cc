@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/sidecar.h"
 
+#include <algorithm>
 #include <set>
 
 #include "ducklake/changes.h"
 #include "pg/transaction.h"
 #include "store/paths.h"
+#include "store/registry_lock.h"
 
 namespace duckicelake::store {
 namespace {
@@ -16,10 +18,8 @@ using pg::Sql;
 using pg::Statement;
 
 constexpr Sql kRegister =
-    "INSERT INTO duckicelake.catalog (catalog_id, metadata_schema) VALUES ($1, $2) ON CONFLICT DO "
-    "NOTHING";
-constexpr Sql kRegistered =
-    "SELECT count(*) FROM duckicelake.catalog WHERE catalog_id = $1 AND metadata_schema = $2";
+    "INSERT INTO duckicelake.catalog (catalog_id, metadata_schema, data_path) VALUES ($1, $2, $3)";
+constexpr Sql kMove = "UPDATE duckicelake.catalog SET data_path = $2 WHERE catalog_id = $1";
 constexpr Sql kStartRevision =
     "INSERT INTO duckicelake.revision (metadata_schema) VALUES ($1) ON CONFLICT DO NOTHING";
 
@@ -136,17 +136,29 @@ Status write_index(pg::Connection& connection, const Lake& lake,
 }  // namespace
 
 Status register_catalog(pg::Connection& connection, const Lake& lake) {
-  std::vector<Statement> statements;
-  statements.push_back({kRegister, {lake.catalog_id, lake.metadata_schema.name()}});
-  statements.push_back({kStartRevision, {lake.metadata_schema.name()}});
-  statements.push_back({kRegistered, {lake.catalog_id, lake.metadata_schema.name()}});
-  DIL_TRY(std::vector<pg::ResultSet> results, connection.batch(statements));
-  DIL_TRY(std::int64_t count, results[2].row(0).int64(0));
-  if (count == 1) return {};
-  return make_error(
-      Code::kAlreadyExists,
-      "catalog \"{}\" or metadata schema \"{}\" is already registered with another partner",
-      lake.catalog_id, lake.metadata_schema.name());
+  const CatalogRow wanted{lake.catalog_id, lake.metadata_schema.name(), lake.data_path, {}};
+  pg::Transaction transaction(connection);
+  DIL_CHECK_OK(lock_registry(transaction));
+  transaction.defer(Statement{kStartRevision, {wanted.metadata_schema}});
+  DIL_TRY(const std::vector<CatalogRow> rows, load_catalogs(connection));
+  const auto known =
+      std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row.id == wanted.id; });
+  if (known == rows.end()) {
+    DIL_CHECK_OK(check_place_is_free(rows, wanted));
+    transaction.defer(Statement{kRegister, {wanted.id, wanted.metadata_schema, wanted.data_path}});
+  } else if (known->is_shared) {
+    return make_error(Code::kAlreadyExists,
+                      "catalog \"{}\" was made over REST: all servers of the database serve it "
+                      "beside their own, and none has it as its own",
+                      wanted.id);
+  } else if (known->metadata_schema != wanted.metadata_schema) {
+    return make_error(Code::kAlreadyExists,
+                      "catalog \"{}\" is registered with metadata schema \"{}\", not \"{}\"",
+                      wanted.id, known->metadata_schema, wanted.metadata_schema);
+  } else if (known->data_path != wanted.data_path) {
+    transaction.defer(Statement{kMove, {wanted.id, wanted.data_path}});
+  }
+  return transaction.commit();
 }
 
 Result<SnapshotId> catch_up_change_index(pg::Connection& connection, const Lake& lake) {

@@ -19,7 +19,8 @@ namespace duckicelake::store {
 // Creates or upgrades the sidecar. Any number of processes may call it at once.
 Status migrate_sidecar(pg::Connection& connection);
 
-// Registers the lake under its catalog id. kAlreadyExists when either is registered otherwise.
+// Registers the lake under its catalog id, as that of a process's own settings. kAlreadyExists when
+// id, schema or place are registered otherwise, or are not apart from another catalog's.
 Status register_catalog(pg::Connection& connection, const Lake& lake);
 
 // --- which snapshots touched which table

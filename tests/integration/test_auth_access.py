@@ -47,7 +47,7 @@ def routes(server):
 def filled(path: str, namespace: str) -> str:
     for name, value in {"prefix": "lake", "namespace": namespace, "table": "t", "view": "v",
                         "function": "f", "role": "no_such_role", "principal": "nobody",
-                        "client": "no_such_client"}.items():
+                        "client": "no_such_client", "catalog": "no_such_catalog"}.items():
         path = path.replace("{%s}" % name, value)
     assert "{" not in path, path
     return path
@@ -73,7 +73,7 @@ def need_of(operation: dict, path: str) -> str:
     name = operation["operationId"]
     if name in OPEN:
         return "open"
-    if "/governance/" in path or "/admin/clients" in path or "/admin/storage-check" in path:
+    if path.startswith("/v1/catalogs") or "/governance/" in path or "/admin/clients" in path or "/admin/storage-check" in path:
         return "A"
     if name == "listNamespaces":
         return "some"

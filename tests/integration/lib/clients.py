@@ -39,13 +39,13 @@ class DuckDBIceberg:
     """One DuckDB with the catalog attached as `ice`."""
     name = "duckdb"
 
-    def __init__(self, server, connection=None):
+    def __init__(self, server, connection=None, warehouse: str = "lake"):
         env = server.lake.env
         self.connection = connection or duck.connect("httpfs", "avro", "iceberg")
         self.connection.execute(duck.s3_secret(env))
         self.connection.execute("SET TimeZone='UTC'; SET arrow_lossless_conversion=true")
         self.connection.execute(
-            f"ATTACH 'lake' AS ice (TYPE iceberg, ENDPOINT '{server.url}', "
+            f"ATTACH '{warehouse}' AS ice (TYPE iceberg, ENDPOINT '{server.url}', "
             "AUTHORIZATION_TYPE 'none', ACCESS_DELEGATION_MODE 'none')")
 
     def rows(self, schema: str, table: str, snapshot: int | None = None,
