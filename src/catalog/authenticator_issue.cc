@@ -18,6 +18,7 @@ constexpr std::string_view kAccessToken = "urn:ietf:params:oauth:token-type:acce
 constexpr std::string_view kJwt = "urn:ietf:params:oauth:token-type:jwt";
 constexpr std::string_view kIdToken = "urn:ietf:params:oauth:token-type:id_token";
 constexpr std::chrono::seconds kLookupTime{10};
+constexpr std::int64_t kMostSkew = auth::Expectations{}.skew_seconds;
 
 // Of no secret: what unknown clients are compared with, so that they take as long as others.
 constexpr std::string_view kNobodysHash =
@@ -114,6 +115,7 @@ bool Authenticator::knows_secret(const std::string& id, const Secret& secret, Cl
   state.roles = row.roles;
   state.account = row.account;
   state.is_disabled = row.is_disabled;
+  state.tokens_from = row.tokens_from;
   bool is_known = false;
   for (const store::ClientSecretRow& one : (*record)->secrets) {
     is_known = is_known || auth::check_secret(secret.reveal(), one.hash).has_value();
@@ -176,8 +178,10 @@ Authenticator::Granted Authenticator::issue_for_client(const TokenRequest& reque
   token.client_id = client.id;
   token.roles = client.state.roles;
   token.account = client.state.account;
-  token.issued_at = now;
-  token.expires_at = now + config_.ttl_seconds;
+  // A token that is made right after earlier ones were made void (by the database's clock) is none
+  // of them.
+  token.issued_at = std::max(now, std::min(client.state.tokens_from, now + kMostSkew));
+  token.expires_at = token.issued_at + config_.ttl_seconds;
   token.signed_in_at = now;
   return make_grant(std::move(token), client.state.scopes, request);
 }
@@ -248,8 +252,8 @@ Authenticator::Granted Authenticator::exchange(const TokenRequest& request,
   token.client_id = identity.client_id;
   token.roles = principal->subject->token_roles;
   token.account = principal->subject->account;
-  token.issued_at = now;
-  token.expires_at = now + config_.ttl_seconds;
+  token.issued_at = std::max(now, identity.issued_at);
+  token.expires_at = token.issued_at + config_.ttl_seconds;
   token.signed_in_at = identity.signed_in_at;
   if (identity.is_external) {
     // Its issuer says how long it is valid.

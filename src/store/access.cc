@@ -86,15 +86,18 @@ constexpr Sql kListKeys =
     "FROM duckicelake.static_s3_key WHERE catalog_id = $1 ORDER BY principal COLLATE \"C\"";
 
 constexpr Sql kInsertClient =
-    "INSERT INTO duckicelake.client (client_id, scope, roles, account) VALUES ($1, $2, $3, $4) "
-    "ON CONFLICT DO NOTHING";
+    // Tokens of an earlier client of this id stay void.
+    "INSERT INTO duckicelake.client (client_id, scope, roles, account, tokens_from) "
+    "VALUES ($1, $2, $3, $4, extract(epoch FROM now())::bigint + 1) ON CONFLICT DO NOTHING";
 constexpr Sql kInsertSecret =
     "INSERT INTO duckicelake.client_secret (client_id, hash) VALUES ($1, $2)";
 constexpr Sql kUpdateClient =
     "UPDATE duckicelake.client SET scope = coalesce($2, scope), roles = coalesce($3::text[], "
     "roles), "
     "account = coalesce($4, account), is_disabled = coalesce($5, is_disabled), "
-    "tokens_from = CASE WHEN $6 THEN extract(epoch FROM now())::bigint + 1 ELSE tokens_from END "
+    // Tokens may be of the very second from which they count.
+    "tokens_from = CASE WHEN $6 THEN greatest(extract(epoch FROM now())::bigint, tokens_from) + 1 "
+    "ELSE tokens_from END "
     "WHERE client_id = $1";
 constexpr Sql kLockClient = "SELECT 1 FROM duckicelake.client WHERE client_id = $1 FOR UPDATE";
 constexpr Sql kEndSecrets =
