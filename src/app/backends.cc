@@ -85,6 +85,7 @@ engine::EngineConfig engine_config(const Settings& settings,
   s3.access_key = settings.store.root_key;
   s3.secret_key = settings.store.root_secret;
   s3.path_style = settings.store.path_style;
+  s3.ca_file = settings.store.ca_file;
   s3.scope = "s3://" + settings.store.bucket + "/";
   out.s3 = std::move(s3);
   if (view_role) {

@@ -20,6 +20,7 @@ struct S3Config {
   Secret secret_key;
   Secret session_token;    // may be empty
   bool path_style = true;  // bucket in the path instead of the host name
+  std::string ca_file;     // certificates that the store's is checked against; empty: the system's
   std::string scope;  // "s3://bucket/": the keys are used for it alone; empty = every s3:// address
 };
 

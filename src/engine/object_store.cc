@@ -3,6 +3,8 @@
 
 #include <string_view>
 
+#include "engine/sql_text.h"
+
 namespace duckicelake::engine {
 namespace {
 
@@ -32,10 +34,17 @@ Status configure_object_store(Session& session, const std::optional<S3Config>& s
   const Operation operation{"configuring the object store in the data engine", Code::kInternal};
   for (const char* setting :
        {"SET s3_url_compatibility_mode = true", "SET http_timeout = 15", "SET http_retries = 2",
-        "SET httpfs_enable_credential_refresh = false"}) {
+        "SET httpfs_enable_credential_refresh = false",
+        // Of its two HTTP clients one does not ask who the store is unless it is told to.
+        "SET enable_server_cert_verification = true",
+        "SET enable_curl_server_cert_verification = true"}) {
     DIL_CHECK_OK(session.execute(setting, {}, operation));
   }
   if (!s3) return {};
+  if (!s3->ca_file.empty()) {
+    DIL_CHECK_OK(
+        session.execute("SET ca_cert_file = " + quote_literal(s3->ca_file), {}, operation));
+  }
   DIL_TRY(const Endpoint endpoint, parse_endpoint(s3->endpoint));
   std::string sql =
       "CREATE SECRET dil_store (TYPE s3, PROVIDER config, KEY_ID $1, SECRET $2, REGION $3, "

@@ -266,6 +266,7 @@ TEST_F(ReadTest, RefusesOtherAddresses) {
                        .secret_key = Secret("secret"),
                        .session_token = {},
                        .path_style = true,
+                       .ca_file = {},
                        .scope = "s3://mine/"};
   config.allow_local_files = false;
   DuckdbDataEngine strict(config);
