@@ -149,6 +149,7 @@ void write_errors(json::Writer& json, const Route& route) {
     for (const std::string_view status : {"400", "401", "429", "503", "default"}) {
       refer(status, "OAuthError");
     }
+    refer("501", "NoTokens");
     return;
   }
   refer("400", "BadRequest");
@@ -226,6 +227,7 @@ void write_error_responses(json::Writer& json) {
       {"NotSupported", "The table cannot be shown to Iceberg clients; the message says why"},
       {"ServerError", "A fault of the server; the message names the request"},
       {"Unavailable", "The database or the object store is away, or the server is busy: try again"},
+      {"NoTokens", "Authentication is off: nobody needs a token, and there are none"},
       {"Error", "Any other error"},
   };
   json.begin_object();
