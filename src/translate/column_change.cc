@@ -57,6 +57,8 @@ class Differ {
   }
 
   Result<ColumnChange> run(const Schema& after) {
+    // DuckDB could attach the lake no more, with all its tables.
+    if (after.fields.empty()) return invalid_argument("a table needs a column at least");
     DIL_CHECK_OK(level(after.fields, std::nullopt));
     iceberg::visit_fields(before_.fields, [&](const Field& field, const Field*) {
       if (!wanted_.contains(field.id.value)) end(field.id);
@@ -113,6 +115,10 @@ class Differ {
 
   Status column(const Field& field, std::optional<FieldId> parent, std::int64_t order) {
     wanted_.insert(field.id.value);
+    if (field.name.empty()) return invalid_argument("column {} has no name", field.id.value);
+    if (field.type.kind == TypeKind::kStruct && field.type.fields.empty()) {
+      return invalid_argument("column \"{}\": a struct needs a field at least", field.name);
+    }
     const Field* old = before_.find(field.id);
     const auto found = rows_.find(field.id.value);
     const ducklake::ColumnRow* live =
