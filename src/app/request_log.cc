@@ -27,7 +27,8 @@ void RequestLog::on_request(const rest::RequestRecord& record) noexcept {
   // Memory may run out while a line is made; the answer goes out all the same.
   try {
     if (writes_access_) log_access(record);
-    if (record.status >= 500) log_failure(record);
+    // 501 says what the client asked for, not what went wrong here.
+    if (record.status >= 500 && record.status != 501) log_failure(record);
   } catch (const std::bad_alloc&) {
     return;
   }
