@@ -5,6 +5,7 @@
 #include "catalog/commit_table.h"
 #include "iceberg/snapshot_json.h"
 #include "store/inlined_table.h"
+#include "store/storage_scope.h"
 #include "translate/commit_stats.h"
 
 namespace duckicelake::catalog {
@@ -88,6 +89,15 @@ Status TableWork::plan_definition() {
     const PathRules inside{{deps_.lake.data_path}, false};
     if (!check_path(inside, metadata_.location).has_value()) {
       return invalid_argument("location {} does not lie inside the catalog", metadata_.location);
+    }
+    // Its metadata would lie among another table's, and a purge would take both.
+    std::string folder = metadata_.location;
+    while (folder.ends_with('/')) folder.pop_back();
+    folder.push_back('/');
+    DIL_TRY(const bool is_taken,
+            store::is_folder_shared(connection_, deps_.lake, table_id_, folder));
+    if (is_taken) {
+      return invalid_argument("location {} overlaps that of something else", metadata_.location);
     }
     new_location_ = metadata_.location;
     changes_definition_ = true;

@@ -197,7 +197,7 @@ Result<std::shared_ptr<const StorageScope>> staged_storage_scope(pg::Pool& pool,
   out->bucket = objects.bucket();
   DIL_TRY(out->location, prefix_of(objects, folder));
   DIL_TRY(pg::Lease lease, pool.acquire(until));
-  DIL_TRY(const bool is_shared, store::is_folder_shared(*lease, lake, folder));
+  DIL_TRY(const bool is_shared, store::is_folder_shared(*lease, lake, store::kNewTable, folder));
   if (is_shared) {
     return make_error(Code::kUnsupported, "location {} is not free for a table of its own",
                       location);

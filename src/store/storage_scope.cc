@@ -180,11 +180,11 @@ Result<TableStorage> load_table_storage(pg::Connection& connection, const Lake& 
   return out;
 }
 
-Result<bool> is_folder_shared(pg::Connection& connection, const Lake& lake,
+Result<bool> is_folder_shared(pg::Connection& connection, const Lake& lake, TableId table,
                               const std::string& folder) {
   StorageFolder asked{folder, true};
   std::vector<StorageFolder*> all = {&asked};
-  DIL_CHECK_OK(mark_shared(connection, lake, TableId(-1), all));
+  DIL_CHECK_OK(mark_shared(connection, lake, table, all));
   return asked.is_shared;
 }
 

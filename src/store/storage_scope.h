@@ -45,8 +45,10 @@ struct StorageLimits {
 Result<TableStorage> load_table_storage(pg::Connection& connection, const Lake& lake, TableId table,
                                         const std::string& beside, StorageLimits limits);
 
-// Whether `folder` (absolute URI ending in '/') would be shared if a new table had it.
-Result<bool> is_folder_shared(pg::Connection& connection, const Lake& lake,
+// Whether `folder` (absolute URI ending in '/') would be shared if this table had it; a new one:
+// kNewTable.
+inline constexpr TableId kNewTable{-1};
+Result<bool> is_folder_shared(pg::Connection& connection, const Lake& lake, TableId table,
                               const std::string& folder);
 
 // The live table in whose folder an object (absolute URI) lies: its location, the folder of files
