@@ -230,6 +230,8 @@ Status Application::start_gateway() {
   config.host = settings_.gateway.host;
   config.port = settings_.gateway.port;
   config.max_connections = settings_.gateway.max_connections;
+  config.tls_certificate_file = settings_.gateway.tls_certificate_file;
+  config.tls_key_file = settings_.gateway.tls_key_file;
   config.header_timeout = settings_.listen.header_timeout;
   config.io_timeout = settings_.listen.write_timeout;
   config.idle_timeout = settings_.listen.idle_timeout;
@@ -253,6 +255,17 @@ void Application::warn_if_open() {
   logger_.log(LogLevel::kWarning, kLogger,
               "authentication is off: whoever reaches this address has the lake",
               {{"address", std::string_view(settings_.listen.host)}});
+}
+
+Status Application::reload_tls() {
+  const Status own = server_->reload_tls();
+  const Status gateway = gateway_server_
+                             ? gateway_server_->reload_tls()
+                             : Status(make_error(Code::kUnsupported, "there is no gateway"));
+  // What runs without a certificate has none to read.
+  if (!gateway && gateway.error().code() == Code::kUnsupported) return own;
+  if (!own && own.error().code() == Code::kUnsupported) return gateway;
+  return own ? gateway : own;
 }
 
 bool Application::drain() {

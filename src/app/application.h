@@ -52,7 +52,8 @@ class Application {
   Application& operator=(const Application&) = delete;
 
   std::uint16_t port() const { return server_->port(); }
-  Status reload_tls() { return server_->reload_tls(); }
+  // The certificates of the server and of the gateway. kUnsupported: neither has one.
+  Status reload_tls();
   // Closes what nobody used for a while: instances that bind views, catalogs beside the own one.
   void release_idle();
   // /readyz answers 503 from now on; running requests have the settings' time to end. False when

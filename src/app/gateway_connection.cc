@@ -298,6 +298,7 @@ void GatewayConnection::refuse_busy(int socket) {
 }
 
 std::size_t GatewayConnection::receive(char* buffer, std::size_t room, milliseconds timeout) {
+  if (tls_ != nullptr) return tls_->read(buffer, room, timeout);
   pollfd waiting{socket_, POLLIN, 0};
   while (true) {
     const int ready = ::poll(&waiting, 1, static_cast<int>(timeout.count()));
@@ -310,6 +311,7 @@ std::size_t GatewayConnection::receive(char* buffer, std::size_t room, milliseco
 }
 
 bool GatewayConnection::send(std::string_view bytes) {
+  if (tls_ != nullptr) return tls_->write(bytes, limits_.io_timeout);
   return send_all(socket_, bytes, limits_.io_timeout);
 }
 
@@ -377,6 +379,7 @@ void GatewayConnection::serve() {
     if (!answer(head)) break;
   }
   // What was sent last should arrive although the client may still be sending.
+  if (tls_ != nullptr) tls_->end();
   ::shutdown(socket_, SHUT_WR);
   std::array<char, 4096> rest{};
   const Clock::time_point until = Clock::now() + milliseconds(1000);

@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "catalog/s3_gateway.h"
 #include "net/request_head.h"
+#include "net/tls_stream.h"
 #include "objstore/relay.h"
 
 namespace duckicelake::app {
@@ -30,10 +31,12 @@ class GatewayConnection {
     std::atomic<std::uint64_t>& bytes_in;
     std::atomic<std::uint64_t>& bytes_out;
   };
-  GatewayConnection(int socket, Limits limits, GatewayFront& gateway,
+  // `tls`: the socket's, after its handshake; nullptr: bytes go as they are.
+  GatewayConnection(int socket, net::TlsStream* tls, Limits limits, GatewayFront& gateway,
                     objstore::RequestSigner& signer, const objstore::RelayConfig& relay,
                     Totals totals, std::atomic<bool>& is_idle, const std::atomic<bool>& is_stopping)
       : socket_(socket),
+        tls_(tls),
         limits_(limits),
         gateway_(gateway),
         signer_(signer),
@@ -69,6 +72,7 @@ class GatewayConnection {
   bool fill(std::chrono::milliseconds timeout);
 
   const int socket_;
+  net::TlsStream* const tls_;
   const Limits limits_;
   GatewayFront& gateway_;
   objstore::RequestSigner& signer_;

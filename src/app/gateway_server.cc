@@ -40,6 +40,10 @@ Result<std::unique_ptr<GatewayServer>> GatewayServer::start(Config config, Gatew
                                                             std::string region, Logger& logger) {
   std::unique_ptr<GatewayServer> out(
       new GatewayServer(std::move(config), gateway, std::move(root), std::move(region), logger));
+  if (!out->config_.tls_certificate_file.empty()) {
+    DIL_TRY(out->tls_,
+            net::TlsAcceptor::load(out->config_.tls_certificate_file, out->config_.tls_key_file));
+  }
   DIL_CHECK_OK(out->listen());
   out->acceptor_ = std::thread([server = out.get()] { server->accept_all(); });
   return out;
@@ -100,7 +104,7 @@ void GatewayServer::accept_all() {
     std::lock_guard lock(slots_mutex_);
     if (slots_.size() >= config_.max_connections) {
       ++refused_;
-      GatewayConnection::refuse_busy(socket);
+      if (!tls_) GatewayConnection::refuse_busy(socket);
       ::close(socket);
       continue;
     }
@@ -108,13 +112,8 @@ void GatewayServer::accept_all() {
     Slot& slot = slots_.emplace_back();
     slot.socket = socket;
     slot.thread = std::thread([this, &slot, socket] {
-      GatewayConnection::Limits limits{config_.header_timeout, config_.io_timeout,
-                                       config_.idle_timeout};
-      GatewayConnection::Totals totals{requests_, bytes_in_, bytes_out_};
-      GatewayConnection connection(socket, limits, gateway_, signer_, config_.relay, totals,
-                                   slot.is_idle, is_stopping_);
       try {
-        connection.serve();
+        serve(socket, slot.is_idle);
       } catch (const std::exception& error) {
         logger_.log(LogLevel::kError, kLogger, "a connection ended by an exception",
                     {{"what", std::string_view(error.what())}});
@@ -128,6 +127,25 @@ void GatewayServer::accept_all() {
       slot.is_over = true;
     });
   }
+}
+
+void GatewayServer::serve(int socket, std::atomic<bool>& is_idle) {
+  std::unique_ptr<net::TlsStream> tls;
+  if (tls_) {
+    tls = tls_->accept(socket, config_.header_timeout);
+    if (!tls) return;
+  }
+  const GatewayConnection::Limits limits{config_.header_timeout, config_.io_timeout,
+                                         config_.idle_timeout};
+  const GatewayConnection::Totals totals{requests_, bytes_in_, bytes_out_};
+  GatewayConnection(socket, tls.get(), limits, gateway_, signer_, config_.relay, totals, is_idle,
+                    is_stopping_)
+      .serve();
+}
+
+Status GatewayServer::reload_tls() {
+  if (!tls_) return make_error(Code::kUnsupported, "the gateway runs without TLS");
+  return tls_->reload();
 }
 
 void GatewayServer::stop(std::chrono::milliseconds grace) {

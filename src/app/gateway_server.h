@@ -13,6 +13,7 @@
 #include "app/gateway_front.h"
 #include "app/log.h"
 #include "base/result.h"
+#include "net/tls_stream.h"
 #include "objstore/relay.h"
 #include "objstore/request_signer.h"
 
@@ -26,12 +27,16 @@ class GatewayServer {
     std::string host;
     std::uint16_t port = 0;
     std::size_t max_connections = 256;
-    std::chrono::milliseconds header_timeout{10'000};
-    std::chrono::milliseconds io_timeout{30'000};    // for one read or write
-    std::chrono::milliseconds idle_timeout{75'000};  // between requests
+    // PEM files; both set: TLS (1.2 and up) only.
+    std::string tls_certificate_file = {};
+    std::string tls_key_file = {};
+    std::chrono::milliseconds header_timeout{10'000};  // and of a TLS handshake
+    std::chrono::milliseconds io_timeout{30'000};      // for one read or write
+    std::chrono::milliseconds idle_timeout{75'000};    // between requests
     objstore::RelayConfig relay;
   };
-  // Listens when it returns. The references must outlive it. kUnavailable: the port cannot be had.
+  // Listens when it returns. The references must outlive it. kUnavailable: the port cannot be had;
+  // kInvalidArgument: nor can the certificate.
   static Result<std::unique_ptr<GatewayServer>> start(Config config, GatewayFront& gateway,
                                                       sign::Credentials root, std::string region,
                                                       Logger& logger);
@@ -41,6 +46,8 @@ class GatewayServer {
   GatewayServer& operator=(const GatewayServer&) = delete;
 
   std::uint16_t port() const { return port_; }
+  // As net::Server::reload_tls.
+  Status reload_tls();
   // No new connections; idle ones are closed; those at work have until then.
   void stop(std::chrono::milliseconds grace);
 
@@ -65,12 +72,14 @@ class GatewayServer {
                 Logger& logger);
   Status listen();
   void accept_all();
+  void serve(int socket, std::atomic<bool>& is_idle);
   void reap();
 
   const Config config_;
   GatewayFront& gateway_;
   objstore::RequestSigner signer_;
   Logger& logger_;
+  std::unique_ptr<net::TlsAcceptor> tls_;  // nullptr: bytes go as they are
   int listener_ = -1;
   std::uint16_t port_ = 0;
   std::atomic<bool> is_stopping_{false};

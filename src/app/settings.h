@@ -117,6 +117,8 @@ struct Settings {
     std::string host;
     std::uint16_t port = 0;
     std::size_t max_connections = 0;
+    std::string tls_certificate_file;
+    std::string tls_key_file;
   } gateway;
 
   struct Engine {

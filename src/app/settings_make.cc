@@ -143,7 +143,14 @@ Status read_gateway(const SettingValues& values, Settings::Gateway& out) {
   out.host = values.text("DUCKICELAKE_S3_GATEWAY_HOST");
   out.port = static_cast<std::uint16_t>(values.integer("DUCKICELAKE_S3_GATEWAY_PORT"));
   out.max_connections = size_of(values, "DUCKICELAKE_S3_GATEWAY_MAX_CONNECTIONS");
+  out.tls_certificate_file = values.text("DUCKICELAKE_S3_GATEWAY_TLS_CERT_FILE");
+  out.tls_key_file = values.text("DUCKICELAKE_S3_GATEWAY_TLS_KEY_FILE");
   if (!out.is_enabled) return {};
+  if (out.tls_certificate_file.empty() != out.tls_key_file.empty()) {
+    return invalid_argument(
+        "DUCKICELAKE_S3_GATEWAY_TLS_CERT_FILE and DUCKICELAKE_S3_GATEWAY_TLS_KEY_FILE must be set "
+        "together");
+  }
   if (out.secret.reveal().size() < kLeastSecret) {
     return invalid_argument("DUCKICELAKE_S3_GATEWAY_SECRET needs {} characters at least",
                             kLeastSecret);
@@ -155,6 +162,11 @@ Status read_gateway(const SettingValues& values, Settings::Gateway& out) {
     return invalid_argument("DUCKICELAKE_S3_GATEWAY_URL has a path, which no S3 client can sign");
   }
   while (out.url.ends_with('/')) out.url.pop_back();
+  if (!out.tls_certificate_file.empty() && url->scheme != "https") {
+    return invalid_argument(
+        "DUCKICELAKE_S3_GATEWAY_URL begins with {}://, and the gateway has a certificate",
+        url->scheme);
+  }
   unsigned char address[sizeof(::in6_addr)];
   if (::inet_pton(AF_INET, out.host.c_str(), address) != 1 &&
       ::inet_pton(AF_INET6, out.host.c_str(), address) != 1) {

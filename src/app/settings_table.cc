@@ -63,6 +63,8 @@ constexpr std::array kSpecs = {
     SettingSpec{"DUCKICELAKE_S3_GATEWAY_HOST", kText, "127.0.0.1", "IP address that the gateway listens on"},
     SettingSpec{"DUCKICELAKE_S3_GATEWAY_PORT", kInteger, "8182", "its port; 0: any free one", kServer, 0, 65535},
     SettingSpec{"DUCKICELAKE_S3_GATEWAY_MAX_CONNECTIONS", kInteger, "256", "its connections at most; each has a thread", kServer, 1, 4096},
+    SettingSpec{"DUCKICELAKE_S3_GATEWAY_TLS_CERT_FILE", kText, "", "PEM file with its certificate chain; set together with the key: HTTPS only"},
+    SettingSpec{"DUCKICELAKE_S3_GATEWAY_TLS_KEY_FILE", kText, "", "PEM file with the private key; both are read again on SIGHUP"},
 
     SettingSpec{"DUCKICELAKE_LISTEN_HOST", kText, "127.0.0.1", "IP address to listen on"},
     SettingSpec{"DUCKICELAKE_PORT", kInteger, "8181", "port to listen on; 0: any free one", kServer, 0, 65535},
