@@ -15,6 +15,8 @@ Error transport_error(const Exchange& e, std::string_view service, std::string c
       return Error(Code::kPayloadTooLarge, fmt::format("an answer of {} is too large", service),
                    std::move(cause));
     case Failure::kTls:
+      return Error(Code::kUnavailable, fmt::format("{} does not prove who it is", service),
+                   std::move(cause));
     case Failure::kLocal:
       return Error(Code::kInternal, fmt::format("a request to {} could not be made", service),
                    std::move(cause));
