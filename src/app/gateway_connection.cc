@@ -22,7 +22,6 @@ using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kMaxHead = 64 * 1024;  // our access keys are long
-constexpr std::size_t kMaxEnd = 16 * 1024;
 constexpr std::size_t kPiece = 128 * 1024;
 constexpr std::size_t kMaxBody = std::size_t{64} << 30;  // of one request; S3 takes 5 GiB
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
@@ -113,10 +112,13 @@ bool is_plain(std::string_view value) {
 // pieces. What is proved wrong is never handed on whole.
 class GatewayConnection::Body {
  public:
-  Body(GatewayConnection& connection, const Head& head, const catalog::S3Gateway::Passed& passed)
+  // `decoded_bytes`: of a body in signed chunks, as its headers say.
+  Body(GatewayConnection& connection, const Head& head, const catalog::S3Gateway::Passed& passed,
+       std::uint64_t decoded_bytes)
       : connection_(connection),
         info_(head.info),
         left_(head.info.content_length),
+        decoded_left_(decoded_bytes),
         http_chunks_(kMaxBody),
         expected_hash_(passed.presented.payload == sign::Payload::kHashed
                            ? passed.presented.payload_hash
@@ -128,15 +130,6 @@ class GatewayConnection::Body {
 
   // Whether nothing of it is left on the connection.
   bool is_over() const { return is_raw_over_; }
-
-  // The little that may follow the bytes that the store needed: the end of the chunks.
-  void settle() {
-    while (!is_raw_over_ && has_begun_ && !info_.is_chunked && left_ <= kMaxEnd) {
-      std::string raw;
-      std::string ignored;
-      if (!take_raw(raw) || (aws_chunks_ && !aws_chunks_->feed(raw, ignored))) return;
-    }
-  }
 
   // The first bytes are there and proved: some stores make an empty object of a body that never
   // begins.
@@ -170,10 +163,18 @@ class GatewayConnection::Body {
     std::string raw;
     DIL_CHECK_OK(take_raw(raw));
     connection_.totals_.bytes_in += raw.size();
-    if (aws_chunks_) return aws_chunks_->feed(raw, ready_);
-    if (hash_ && !raw.empty()) {
-      hash_->update(raw);
-      // The last byte waits until the hash is known to be right.
+    if (aws_chunks_) {
+      std::string decoded;
+      DIL_CHECK_OK(aws_chunks_->feed(raw, decoded));
+      if (decoded.size() > decoded_left_) {
+        return invalid_argument("the body is longer than its headers say");
+      }
+      decoded_left_ -= decoded.size();
+      raw = std::move(decoded);
+    }
+    if (hash_) hash_->update(raw);
+    if ((hash_ || aws_chunks_) && !raw.empty()) {
+      // The last byte waits until the whole is known to be right.
       if (kept_back_) ready_.push_back(*kept_back_);
       kept_back_ = raw.back();
       raw.pop_back();
@@ -207,19 +208,24 @@ class GatewayConnection::Body {
     if (aws_chunks_ && !aws_chunks_->is_complete()) {
       return Error(Code::kPermissionDenied, "the body ends before its last chunk");
     }
+    if (aws_chunks_ && decoded_left_ > 0) {
+      return invalid_argument("the body is shorter than its headers say");
+    }
     if (hash_) {
       if (to_hex(hash_->finish()) != expected_hash_) {
         return Error(Code::kPermissionDenied, "the body is not the one that was signed");
       }
       hash_.reset();
-      if (kept_back_) ready_.push_back(*kept_back_);
     }
+    if (kept_back_) ready_.push_back(*kept_back_);
+    kept_back_.reset();
     return {};
   }
 
   GatewayConnection& connection_;
   const net::HeadInfo& info_;
   std::uint64_t left_;
+  std::uint64_t decoded_left_;
   net::ChunkedDecoder http_chunks_;
   std::optional<sign::ChunkedPayload> aws_chunks_;
   const std::string expected_hash_;
@@ -262,7 +268,6 @@ class GatewayConnection::Peer final : public objstore::RelayPeer {
     const bool has_body = !is_head_ && status != 204 && status != 304;
     is_chunked_ = has_body && !has_length;
     if (is_chunked_) head.append("transfer-encoding: chunked\r\n");
-    if (status < 300) body_.settle();
     // What the client still sends would be read as its next request.
     closes_ = closes_ || !body_.is_over();
     if (closes_) head.append("connection: close\r\n");
@@ -412,24 +417,24 @@ bool GatewayConnection::answer(Head& head) {
 bool GatewayConnection::relay(Head& head, const catalog::S3Gateway::Passed& passed,
                               const std::string& request_id) {
   const bool is_head = head.request.method == net::Method::kHead;
-  Body body(*this, head, passed);
-  Peer peer(*this, body, is_head, !head.info.keep_alive || is_stopping_, request_id);
   objstore::RelayRequest request;
   request.url = passed.url;
   request.request = passed.request;
   request.has_body = head.info.has_body();
   if (!head.info.is_chunked) request.body_bytes = head.info.content_length;
+  std::uint64_t decoded_bytes = 0;
   if (passed.decodes_chunks) {
     const std::string_view decoded = head.request.header("x-amz-decoded-content-length");
-    std::uint64_t bytes = 0;
     const auto [end, error] =
-        std::from_chars(decoded.data(), decoded.data() + decoded.size(), bytes);
+        std::from_chars(decoded.data(), decoded.data() + decoded.size(), decoded_bytes);
     if (decoded.empty() || error != std::errc() || end != decoded.data() + decoded.size()) {
       return send_error(invalid_argument("x-amz-decoded-content-length is missing"), request_id,
                         is_head, true);
     }
-    request.body_bytes = bytes;
+    request.body_bytes = decoded_bytes;
   }
+  Body body(*this, head, passed, decoded_bytes);
+  Peer peer(*this, body, is_head, !head.info.keep_alive || is_stopping_, request_id);
   if (const Status primed = body.prime(); !primed) {
     return send_error(primed.error(), request_id, is_head, true);
   }

@@ -60,6 +60,7 @@ Result<GatewayClaims> read_claims(std::string_view text) {
   }
   DIL_TRY(out.staged.levels, read_names(object, "lev"));
   DIL_TRY(const std::string right, text_of(object, "rgt"));
+  if (right != "r" && right != "w") return foreign();
   out.right = right == "w" ? StorageRight::kWrite : StorageRight::kRead;
   DIL_TRY(const json::Value end, object.require("exp"));
   DIL_TRY(const std::int64_t seconds, end.as_int64());
