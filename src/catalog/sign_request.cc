@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "catalog/table_places.h"
 #include "sign/uri.h"
 #include "sign/verify.h"
 #include "store/names.h"
+#include "store/registry.h"
 #include "store/storage_scope.h"
 
 namespace duckicelake::catalog {
@@ -134,8 +136,13 @@ Status ObjectGuard::check(TableId table, StorageRight right, const sign::S3Opera
   if (known) return std::move(*known);
   const auto is_of_table = [&](const std::string& key) -> Result<bool> {
     if (scope->holds(key)) return true;
+    const std::string uri = backends_.objects.uri_of(key);
     DIL_TRY(pg::Lease lease, backends_.pool.acquire(backends_.deadline()));
-    return store::is_file_of(*lease, backends_.lake, table, backends_.objects.uri_of(key));
+    if (!is_in_own_place(backends_.lake, uri)) {
+      DIL_TRY(const bool is_foreign, store::touches_other_catalog(*lease, backends_.lake, {uri}));
+      if (is_foreign) return false;
+    }
+    return store::is_file_of(*lease, backends_.lake, table, uri);
   };
   if (sign::is_write(operation.verb)) {
     if (operation.source) {

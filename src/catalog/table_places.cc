@@ -3,6 +3,12 @@
 
 namespace duckicelake::catalog {
 
+bool is_in_own_place(const store::Lake& lake, std::string_view uri) {
+  std::string base = lake.data_path;
+  while (base.ends_with('/')) base.pop_back();
+  return uri.starts_with(base + "/") || uri.starts_with(base + "-iceberg/" + lake.catalog_id + "/");
+}
+
 Result<TablePlaces> places_of(const store::Lake& lake, const ducklake::TableRow& table) {
   constexpr std::string_view kScheme = "s3://";
   std::string base = lake.data_path;

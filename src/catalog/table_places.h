@@ -2,12 +2,17 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "ducklake/rows.h"
 #include "store/lake.h"
 
 namespace duckicelake::catalog {
+
+// Whether an object or folder (absolute URI) lies below the catalog's DATA_PATH, or beside it where
+// only Iceberg's files are.
+bool is_in_own_place(const store::Lake& lake, std::string_view uri);
 
 // Where a table's Iceberg files are written; URIs ending in '/'.
 struct TablePlaces {

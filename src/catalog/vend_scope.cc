@@ -5,6 +5,7 @@
 
 #include "catalog/table_places.h"
 #include "catalog/vend_reachable.h"
+#include "store/registry.h"
 #include "store/storage_scope.h"
 
 namespace duckicelake::catalog {
@@ -44,6 +45,7 @@ class ScopeLoader {
     } else {
       DIL_CHECK_OK(add_outside(found));
     }
+    DIL_CHECK_OK(check_own());
     return std::shared_ptr<const StorageScope>(std::move(out_));
   }
 
@@ -106,6 +108,27 @@ class ScopeLoader {
       if (!is_below(key, out_->prefixes)) out_->keys.insert(std::move(key));
     }
     return {};
+  }
+
+  // DuckLake takes any path. What lies in another catalog's place is never given out through a row
+  // of this one.
+  Status check_own() const {
+    std::vector<std::string> elsewhere;
+    const auto look = [&](const auto& keys) {
+      for (const std::string& key : keys) {
+        std::string uri = objects_.uri_of(key);
+        if (!is_in_own_place(lake_, uri)) elsewhere.push_back(std::move(uri));
+      }
+    };
+    look(std::vector<std::string>{out_->location});
+    look(out_->prefixes);
+    look(out_->keys);
+    look(out_->wider);
+    if (elsewhere.empty()) return {};
+    DIL_TRY(pg::Lease lease, pool_.acquire(until_));
+    DIL_TRY(const bool is_foreign, store::touches_other_catalog(*lease, lake_, elsewhere));
+    if (!is_foreign) return {};
+    return Error(Code::kUnsupported, "objects of the table lie in the place of another catalog");
   }
 
   pg::Pool& pool_;

@@ -32,6 +32,13 @@ constexpr Sql kForget =
 constexpr Sql kClose =
     "UPDATE duckicelake.catalog SET state = 'closed' WHERE catalog_id = $1 AND state <> 'closed'";
 
+constexpr Sql kTouches =
+    "SELECT EXISTS (SELECT FROM unnest($1::text[]) AS u (uri), duckicelake.catalog k, "
+    "LATERAL (VALUES ('/'), ('-iceberg/'), ('-doctor/')) AS e (ending) "
+    "WHERE k.catalog_id <> $2 AND k.data_path <> '' "
+    "AND (starts_with(u.uri, rtrim(k.data_path, '/') || e.ending) "
+    "OR (right(u.uri, 1) = '/' AND starts_with(rtrim(k.data_path, '/') || e.ending, u.uri))))";
+
 // Every session that takes names looks at all rows, so one at a time.
 constexpr Sql kLock = "SELECT pg_advisory_xact_lock(hashtextextended('duckicelake.catalogs', 0))";
 
@@ -125,6 +132,14 @@ Result<SharedCatalogs> load_shared_catalogs(pg::Connection& connection) {
   DIL_TRY(out.version, version.int64(0));
   DIL_TRY(out.rows, read_rows(results[1]));
   return out;
+}
+
+Result<bool> touches_other_catalog(pg::Connection& connection, const Lake& lake,
+                                   const std::vector<std::string>& uris) {
+  DIL_TRY(const pg::ResultSet rows,
+          connection.exec(kTouches, {pg::Param::text_array(uris), lake.catalog_id}));
+  DIL_TRY(const pg::Row row, rows.only_row());
+  return row.boolean(0);
 }
 
 Result<std::vector<CatalogRow>> list_catalogs(pg::Connection& connection, const std::string& after,

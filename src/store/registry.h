@@ -46,6 +46,11 @@ struct SharedCatalogs {
 Result<std::int64_t> load_catalogs_version(pg::Connection& connection);
 Result<SharedCatalogs> load_shared_catalogs(pg::Connection& connection);
 
+// Whether one of the folders (absolute URIs ending in '/') or objects is in a place of another
+// catalog, or has one inside. One round trip.
+Result<bool> touches_other_catalog(pg::Connection& connection, const Lake& lake,
+                                   const std::vector<std::string>& uris);
+
 // All that are not closed, in the order of their ids' bytes, after `after`; at most `limit`.
 Result<std::vector<CatalogRow>> list_catalogs(pg::Connection& connection, const std::string& after,
                                               std::int64_t limit);

@@ -351,6 +351,8 @@ def test_an_account_that_a_client_loses_closes_its_catalogs_at_once(guarded, adm
                             timeout=60)
     assert changed.status_code == 200, changed.text
     assert tenant.get("/namespaces", headers=headers).status_code == 404
+    gone = requests.delete(f"{guarded.api}/admin/clients/mover", headers=admin, timeout=60)
+    assert gone.status_code == 200, gone.text  # one that PostgreSQL keeps turns authentication on elsewhere
 
 
 # --- equal names never meet
@@ -557,6 +559,100 @@ def test_gateway_keys_of_a_closed_catalog_open_nothing(server, keyless):
     assert requests.get(url, timeout=60).status_code == 404
     assert create(server, "gated").status_code == 201
     assert way.request("GET", key).status == 200, "the same catalog again"
+
+
+# --- other people's places
+
+
+def test_no_request_puts_a_table_into_another_catalogs_place(pair):
+    a, b = pair
+    bucket = a.lake.env["DUCKICELAKE_S3_BUCKET"]
+    theirs = b.load("shop", "orders")
+    location = theirs["metadata"]["location"]
+    places = [location, f"s3://{bucket}/{b.prefix}x", f"s3://{bucket}/{b.prefix.rstrip('/')}-iceberg/x",
+              f"s3://{bucket}/{b.lake.name}", f"s3://{bucket}/{a.prefix}../{b.name}/x", f"s3://{bucket}"]
+    mine = a.load("shop", "orders")["metadata"]
+    for place in places:
+        for staged in (False, True):
+            made = a("POST", "/namespaces/default/tables", {"name": "thief", "schema": LONG, "location": place,
+                                                            "stage-create": staged}, headers=VENDED)
+            assert made.status_code == 400, (place, made.text)
+        moved = a("POST", "/namespaces/shop/tables/orders", {
+            "requirements": [], "updates": [{"action": "set-location", "location": place}]})
+        assert moved.status_code == 400, (place, moved.text)
+    for metadata in (theirs["metadata-location"], f"s3://{bucket}/{b.prefix}none.metadata.json"):
+        taken = a("POST", "/namespaces/default/register", {"name": "thief", "metadata-location": metadata})
+        assert taken.status_code == 400, taken.text
+        taken = a("POST", "/namespaces/default/register-view", {"name": "thief", "metadata-location": metadata})
+        assert taken.status_code == 400, taken.text
+    for name in ("write.data.path", "write.metadata.path", "write.object-storage.path"):
+        a("POST", "/namespaces/shop/tables/orders", {"requirements": [], "updates": [
+            {"action": "set-properties", "updates": {name: location}}]})
+    assert a.load("shop", "orders")["metadata"]["location"] == mine["location"]
+    assert a.get("/namespaces/default/tables/thief").status_code == 404
+
+
+def test_a_row_that_names_anothers_object_opens_nothing(pair, objects, keyless):
+    """Who writes to DuckLake by himself can put any path into a row."""
+    a = pair[0]
+    place, found = objects
+    key, secret = found[1][0]["data"]
+    bucket = a.lake.env["DUCKICELAKE_S3_BUCKET"]
+    session = a.session()
+    session.execute("CREATE TABLE IF NOT EXISTS lake.shop.thief (id BIGINT, s VARCHAR)")
+    session.execute(f"CALL ducklake_add_data_files('lake', 'thief', 's3://{bucket}/{key}', schema => 'shop')")
+    opened = []
+    for number, (url, headers) in enumerate([(a.server.url, VENDED), (keyless.url, VENDED), (keyless.url, SIGNING)]):
+        answer = requests.get(f"{url}/v1/{a.name}/namespaces/shop/tables/thief", headers=headers, timeout=60)
+        if answer.status_code == 406:  # no keys for such a table; without them it loads
+            assert a.get("/namespaces/shop/tables/thief").status_code == 200
+            continue
+        assert answer.status_code == 200, answer.text
+        config = answer.json()["config"]
+        if "s3.access-key-id" in config:
+            at = place._replace(endpoint=config["s3.endpoint"])
+            read = raw_s3.Keyed(at, keys_of(config)).request("GET", key)
+        else:
+            signer = f"{url}/v1/{a.name}/namespaces/shop/tables/thief/sign"
+            read = raw_s3.RemotelySigned(place, signer).request("GET", key)
+        if read.status == 200 or (secret and secret in read.body):
+            opened.append((number, read.status))
+        older = raw_s3.RemotelySigned(place, f"{url}/v1/{a.name}/aws/s3/sign").request("GET", key)
+        assert older.status != 200
+    assert not opened, opened
+    # A control: an object of nobody is the table's when a row says so.
+    outside = f"s3://{bucket}/{a.lake.name}/outside/{a.name}.parquet"
+    session.execute(f"COPY (SELECT 1::BIGINT AS id, 'x' AS s) TO '{outside}'")
+    session.execute("CREATE TABLE IF NOT EXISTS lake.shop.honest (id BIGINT, s VARCHAR)")
+    session.execute(f"CALL ducklake_add_data_files('lake', 'honest', '{outside}', schema => 'shop')")
+    config = a.load("shop", "honest", **VENDED)["config"]
+    assert raw_s3.Keyed(place, keys_of(config)).request("GET", key_of(outside)).status == 200
+    session.execute("DROP TABLE lake.shop.thief")
+
+
+# --- clients sign in
+
+
+def test_clients_sign_in_to_the_catalog_that_they_name(guarded, admin):
+    """PyIceberg and DuckDB, with a client of the account: both say their token when they ask for the warehouse."""
+    import pyarrow
+    tenant = Tenant(guarded, "signed-in", admin, account_id="north")
+    tenant("POST", "/namespaces/default/tables", {"name": "t", "schema": LONG})
+    options = {"credential": "nora:nora-secret", "oauth2-server-uri": f"{guarded.url}/v1/oauth/tokens"}
+    PyIceberg(guarded, warehouse="signed-in", **options).load("default", "t").append(pyarrow.table({"id": [1, 2]}))
+    connection = duck.connect("httpfs", "avro", "iceberg")
+    connection.execute(duck.s3_secret(guarded.lake.env))
+    connection.execute(f"CREATE SECRET nora (TYPE iceberg, CLIENT_ID 'nora', CLIENT_SECRET 'nora-secret', "
+                       f"OAUTH2_SERVER_URI '{guarded.url}/v1/oauth/tokens')")
+    connection.execute(f"ATTACH 'signed-in' AS ice (TYPE iceberg, ENDPOINT '{guarded.url}', SECRET nora, "
+                       "ACCESS_DELEGATION_MODE 'none')")
+    assert connection.execute("SELECT sum(id) FROM ice.default.t").fetchall() == [(3,)]
+    connection.execute("INSERT INTO ice.default.t VALUES (4)")
+    connection.close()
+    assert sorted(PyIceberg(guarded, warehouse="signed-in", **options).load("default", "t").scan().to_arrow()[
+        "id"].to_pylist()) == [1, 2, 4]
+    with pytest.raises(Exception, match="signed-in|Warehouse"):
+        PyIceberg(guarded, warehouse="signed-in", **options | {"credential": "sam:sam-secret"})
 
 
 # --- what is counted
