@@ -14,6 +14,7 @@ from lib import auth
 from lib.auth import bearer, forged, sign_in
 from lib.rest import error_of, raw
 from lib.server import Server, eventually, free_port
+from lib.tenants import Tenant
 
 GATEWAY_SECRET = "a-secret-of-the-gateway-for-tests-only"
 NEVER = "smuggled-and-never-served"
@@ -238,6 +239,26 @@ def test_rules_that_change_while_a_body_comes_count(guarded):
         assert statuses(answer) == [403], answer
     assert ["too_late"] not in admin.get("/namespaces").json()["namespaces"]
     assert admin.delete("/admin/clients/slow").status_code == 200
+
+
+def test_a_body_for_a_catalog_out_of_reach_is_not_asked_for(guarded):
+    """Nor is one for a catalog that does not exist: both answers are the same, and one that may be reached asks."""
+    admin = sign_in(guarded)
+    Tenant(guarded, "theirs", auth.bearer(admin.token), account_id="them").close()
+    made = admin.post("/admin/clients", {"client-id": "ours", "scope": "*:rw", "account": "us"})
+    token = auth.token(guarded, "ours", made.json()["client-secret"])
+
+    def ask(catalog: str, text: str, size: int) -> bytes:
+        answer, _ = until_answered(guarded.port, f"POST /v1/{catalog}/namespaces HTTP/1.1\r\nHost: h\r\nX-Request-Id: same\r\n"
+                                   f"Authorization: Bearer {text}\r\nContent-Length: {size}\r\nExpect: 100-continue\r\n\r\n".encode())
+        return re.sub(rb"date: [^\r]*", b"", answer, flags=re.I)
+    for size in (HUGE, 100):
+        there, not_there = ask("theirs", token, size), ask("nobody", token, size)
+        assert there.replace(b"theirs", b"nobody") == not_there
+        assert b"100 Continue" in there or statuses(there) == [404]
+        assert (b"100 Continue" in there) == (size == 100), there
+        assert ask("theirs", admin.token, size).startswith(b"HTTP/1.1 100 ")
+    assert admin.delete("/admin/clients/ours").status_code == 200
 
 
 SPLITS = ["a\r\nX-Evil: 1", "a\nX-Evil: 1", "a\r\n\r\n<html>", "a\rX-Evil: 1", "a\x00b", "é\r\nX-Evil: 1",

@@ -2,13 +2,14 @@
 """Whom the server believes: PostgreSQL and the object store have to show a certificate of the right authority."""
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import urllib.parse
 
 import pytest
 import requests
-from lib import raw_s3
+from lib import auth, raw_s3
 from lib.certificates import Authority, TlsFront
 from lib.lakes import Lake, private_stack
 from lib.rest import error_of
@@ -224,3 +225,42 @@ def test_keys_are_not_asked_for_at_an_sts_that_nobody_vouches_for(lake, front, a
         finally:
             server.stop()
     assert requests.get(lake.env["DUCKICELAKE_S3_ENDPOINT"] + "/healthz", timeout=10).status_code == 200
+
+
+# --- other issuers
+
+def test_keys_of_an_issuer_are_taken_from_who_proves_to_be_it(own_stack, authorities, tmp_path):
+    """A token is proved by keys over TLS; somebody else in the issuer's place proves nothing."""
+    ours, theirs = authorities
+    with auth.issuer() as idp:
+        idp.add_key("r1")
+        host = urllib.parse.urlsplit(idp.url)
+        front = TlsFront((host.hostname, host.port), *ours.issue("127.0.0.1"))
+        path = tmp_path / "issuers.json"
+        path.write_text(json.dumps([{"issuer": "https://idp.example", "audience": ["lake"], "scope": "*:r",
+                                     "jwks-url": front.url + "/keys"}]))
+        token = idp.token("r1", iss="https://idp.example")
+        made = Lake(own_stack)
+        assert command(made, "init").returncode == 0
+        settings = auth.settings() | {"DUCKICELAKE_OIDC_ISSUERS_FILE": path}
+        try:
+            for ca, certificate, works in ((ours.ca, ours.issue("127.0.0.1"), True), (theirs.ca, ours.issue("127.0.0.1"), False),
+                                           (None, ours.issue("127.0.0.1"), False), (ours.ca, ours.issue("idp.example"), False),
+                                           (ours.ca, theirs.issue("127.0.0.1"), False)):
+                front.use(*certificate)
+                before, fetches = front.received, idp.fetches
+                server = Server(made, **settings | ({"DUCKICELAKE_OIDC_CA_FILE": ca} if ca else {})).start()
+                try:
+                    answer = auth.As(server, token).get("/namespaces")
+                    assert answer.status_code == (200 if works else 503), answer.text
+                    assert (idp.fetches > fetches) == works and (front.received > before) == works
+                    if not works:
+                        error_of(answer, 503)
+                        assert "certificate" not in answer.text
+                    # This server's own tokens need no issuer.
+                    assert auth.sign_in(server).get("/namespaces").status_code == 200
+                finally:
+                    server.stop()
+        finally:
+            front.close()
+            made.close()
