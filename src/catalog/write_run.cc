@@ -73,7 +73,14 @@ class Run {
       DIL_TRY(known, store::find_outcome(*lease, backends_.lake, *context_.idempotency));
       is_known_ = known.has_value();
     }
-    if (!known && write_.check) DIL_CHECK_OK(write_.check(*lease));
+    if (known || !write_.check) return known;
+    Status checked = write_.check(*lease);
+    if (!checked.has_value() && context_.idempotency) {
+      // The same request, sent twice at once, may have done it since.
+      DIL_TRY(known, store::find_outcome(*lease, backends_.lake, *context_.idempotency));
+      is_known_ = known.has_value();
+    }
+    if (!known) DIL_CHECK_OK(std::move(checked));
     return known;
   }
 
