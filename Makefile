@@ -58,8 +58,9 @@ test: deps-spark ## everything that CI runs
 	@tools/run_tests.py
 
 .PHONY: bench
-bench: build ## LoadTable beside a static responder; commits beside DuckDB's own; signing beside OpenSSL
+bench: build ## LoadTable beside a static responder, with and without tokens; commits beside DuckDB's own; signing beside OpenSSL
 	@$(PYTHON) bench/run.py
+	@$(PYTHON) bench/auth_cost.py
 	@$(PYTHON) bench/commits.py
 	@build/release/bench/sign_rate
 

@@ -64,9 +64,9 @@ def milliseconds(text: str) -> float:
     return float(number) * {"us": 0.001, "ms": 1, "s": 1000, "m": 60000}[unit]
 
 
-def wrk(url: str, connections: int, seconds: int) -> tuple[float, float]:
+def wrk(url: str, connections: int, seconds: int, *options: str) -> tuple[float, float]:
     """Requests per second and the 99th percentile in milliseconds."""
-    out = subprocess.run(["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--latency", url], text=True,
+    out = subprocess.run(["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--latency", *options, url], text=True,
                          capture_output=True, check=True).stdout
     if "Non-2xx" in out or "Socket errors" in out:
         sys.exit(f"wrk met errors on {url}:\n{out}")
