@@ -68,6 +68,7 @@ struct ActingAs {
   std::optional<std::string> principal;  // none: as himself
   std::optional<std::string> actor;
   std::optional<std::string> channel;
+  bool asks_anything() const { return is_delegated || principal || actor || channel; }
 };
 
 // What the token endpoint is asked (RFC 6749 §4.4, RFC 8693).

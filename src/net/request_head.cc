@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "net/byte_words.h"
+
 namespace duckicelake::net {
 namespace {
 
@@ -58,7 +60,9 @@ constexpr std::array<Kinds, 256> kKinds = make_kinds();
 Kinds kinds(char c) { return kKinds[static_cast<unsigned char>(c)]; }
 
 bool is_field_value(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return kinds(c).is_field_value; });
+  return all_good(
+      text, [](std::uint64_t word) { return below(word, 0x20) | equal_to(word, 0x7f); },
+      [](char c) { return kinds(c).is_field_value; });
 }
 
 bool is_target(std::string_view text) {

@@ -9,22 +9,11 @@
 #include <cstdint>
 #include <cstring>
 
+#include "net/byte_words.h"
 #include "net/server.h"
 
 namespace duckicelake::net {
 namespace {
-
-// Eight bytes at a time: the marks are exact up to the first byte that is found, and only whether
-// there is one matters.
-constexpr std::uint64_t kOnes = 0x0101010101010101ULL;
-constexpr std::uint64_t kHighs = 0x8080808080808080ULL;
-
-constexpr std::uint64_t below(std::uint64_t word, std::uint64_t limit) {
-  return (word - kOnes * limit) & ~word & kHighs;
-}
-constexpr std::uint64_t equal_to(std::uint64_t word, std::uint64_t byte) {
-  return below(word ^ (kOnes * byte), 1);
-}
 
 bool is_value_byte(char c) {
   const auto byte = static_cast<unsigned char>(c);
@@ -34,20 +23,6 @@ bool is_value_byte(char c) {
 bool is_name_byte(char c) {
   const auto byte = static_cast<unsigned char>(c);
   return byte > 0x20 && byte < 0x7f && byte != ':';
-}
-
-// Whether all of `text` passes `is_good`. Words without a mark of `suspects` need no second look.
-template <class Suspects, class IsGood>
-bool all_good(std::string_view text, Suspects suspects, IsGood is_good) {
-  while (text.size() >= sizeof(std::uint64_t)) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, text.data(), sizeof word);
-    if (suspects(word) != 0 && !std::all_of(text.begin(), text.begin() + sizeof word, is_good)) {
-      return false;
-    }
-    text.remove_prefix(sizeof word);
-  }
-  return std::all_of(text.begin(), text.end(), is_good);
 }
 
 bool is_safe_value(std::string_view value) {

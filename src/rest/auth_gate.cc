@@ -154,8 +154,10 @@ Status permit(const Context& context, Call& call, std::shared_ptr<const catalog:
     if (call.token) {
       DIL_TRY(principal, who.principal(*call.token, *access));
     }
-    call.caller.principal = principal;  // so that a refusal is recorded as his
-    DIL_TRY(call.caller.principal, who.act_as(std::move(principal), call.acting, *access));
+    call.caller.principal = std::move(principal);  // so that a refusal is recorded as his
+    if (call.acting.asks_anything()) {
+      DIL_TRY(call.caller.principal, who.act_as(call.caller.principal, call.acting, *access));
+    }
     call.caller.access = std::move(access);
   }
   switch (route.gate) {
