@@ -2,6 +2,7 @@
 """Upkeep over REST: compaction, expiry by policy, the sweep of what nothing names any more."""
 import io
 import itertools
+import os
 import random
 import threading
 import time
@@ -13,6 +14,7 @@ import requests
 from fixtures import served_lake
 from lib.clients import PyIceberg
 from lib.differential import readers
+from lib.lakes import private_stack
 from lib.rest import error_of
 from lib.server import eventually
 from lib.validate import Objects, live_files
@@ -30,6 +32,18 @@ def keeper(stack):
 @pytest.fixture
 def fresh_keeper(stack):
     yield from served_lake(stack, DUCKICELAKE_SWEEP_GRACE_SECONDS=0)
+
+
+@pytest.fixture
+def own_stack():
+    """A stack that a test may stop and start; never the one that others use."""
+    given = os.environ.pop("DUCKICELAKE_TEST_STACK", None)
+    try:
+        with private_stack() as running:
+            yield running
+    finally:
+        if given:
+            os.environ["DUCKICELAKE_TEST_STACK"] = given
 
 
 @pytest.fixture(scope="module")
@@ -458,6 +472,101 @@ class TestSweep:
         assert objects(lake) <= named(keeper)
         assert rows(keeper, "s", "t") == expected and branch(keeper, "s") == work
         all_there(keeper, "s", "t")
+
+    def test_a_dropped_views_metadata_goes_with_its_last_row(self, fresh_keeper):
+        keeper, lake = fresh_keeper, fresh_keeper.lake
+        lake.session().execute("CREATE SCHEMA lake.s; CREATE TABLE lake.s.t (id BIGINT)")
+        writer, place = Writer(keeper), path_of("s") + "/views"
+        made = {}
+        for name in ("stays", "goes"):
+            answer = writer.post(place, {
+                "name": name, "schema": {"type": "struct", "schema-id": 0, "fields": [
+                    {"id": 1, "name": "id", "type": "long", "required": False}]},
+                "properties": {}, "view-version": {
+                    "version-id": 1, "schema-id": 0, "timestamp-ms": 1, "summary": {},
+                    "default-namespace": ["s"], "representations": [
+                        {"type": "sql", "sql": "SELECT id FROM t", "dialect": "duckdb"}]}})
+            assert answer.status_code == 200, answer.text
+            made[name] = answer.json()["metadata-location"]
+        assert writer.delete(place + "/goes").status_code == 204
+        sweep(keeper)
+        # DuckLake's rows still show it at older snapshots, and it can be registered again.
+        assert set(made.values()) <= objects(lake)
+        lake.session().execute("INSERT INTO lake.s.t SELECT range FROM range(20)")
+        with lake.duckdb() as other:
+            other.execute("CALL ducklake_expire_snapshots('lake', older_than => now())")
+            other.execute("CALL ducklake_cleanup_old_files('lake', cleanup_all => true)")
+        for _ in range(2):
+            sweep(keeper)
+        assert made["goes"] not in objects(lake)
+        assert made["stays"] in objects(lake)
+        assert keeper.get(place + "/stays").status_code == 200
+
+    def test_files_that_came_back_with_register_outlive_the_dropped_table(self, fresh_keeper):
+        """A dropped table's rows are forgotten one day, and its files scheduled; not those of the
+        table that took them over. After that nothing of the take-over is kept in mind."""
+        keeper, lake = fresh_keeper, fresh_keeper.lake
+        lake.session().execute("CREATE SCHEMA lake.s")
+        catalog = PyIceberg(keeper).catalog
+        catalog.create_table(("s", "t"), numbers(0, 0).schema).append(numbers(0, 50))
+        last = keeper.load("s", "t")["metadata-location"]
+        assert Writer(keeper).delete(path_of("s") + "/tables/t").status_code == 204
+        catalog.register_table(("s", "back"), last)
+        expected = rows(keeper, "s", "back")
+        assert len(expected) == 50
+        kept = "SELECT count(*) FROM duckicelake.revived_path"
+        assert lake.rows(kept)[0][0] > 0
+        sweep(keeper)
+        assert lake.rows(kept)[0][0] > 0, "forgotten while the dropped table's rows are there"
+        with lake.duckdb() as other:
+            other.execute("CALL ducklake_expire_snapshots('lake', older_than => now())")
+        duckdb_cleans(lake)
+        assert rows(keeper, "s", "back") == expected
+        report = sweep(keeper)
+        assert report["rows"]["revived-paths"] > 0, report
+        assert lake.rows(kept)[0][0] == 0
+        duckdb_cleans(lake)
+        assert rows(keeper, "s", "back") == expected
+        all_there(keeper, "s", "back")
+        # Its own rows decide now: what it gives up goes.
+        catalog.load_table(("s", "back")).delete("id >= 0")
+        with lake.duckdb() as other:
+            other.execute("CALL ducklake_expire_snapshots('lake', older_than => now())")
+        duckdb_cleans(lake)
+        sweep(keeper)
+        assert not [u for u in objects(lake) if u.endswith(".parquet")]
+
+    def test_without_the_store_it_is_refused_and_does_its_work_later(self, own_stack):
+        for keeper in served_lake(own_stack, DUCKICELAKE_SWEEP_GRACE_SECONDS=0,
+                                  DUCKICELAKE_REQUEST_TIMEOUT_SECONDS=20):
+            lake, s3 = keeper.lake, keeper.lake.s3()
+            catalog = PyIceberg(keeper).catalog
+            lake.session().execute("CREATE SCHEMA lake.s")
+            crowd(keeper, catalog, "s")
+            location = keeper.load("s", "t")["metadata"]["location"]
+            for i in range(300):
+                s3.put_object(**Objects.place(f"{location}/data/litter-{i}.parquet"), Body=b"x")
+            expected, work = rows(keeper, "s", "t"), branch(keeper, "s")
+            own_stack.s3.stop()
+            answer = post(keeper, "/admin/maintenance", {"expire": False})
+            own_stack.s3.start()
+            error_of(answer, 503, "ServiceUnavailableException")
+            # It goes away while objects are being removed.
+            for wait in (0.05, 0.2, 0.6):
+                answers = []
+                sender = threading.Thread(
+                    target=lambda: answers.append(post(keeper, "/admin/maintenance", {"expire": False})))
+                sender.start()
+                time.sleep(wait)
+                own_stack.s3.stop()
+                sender.join()
+                own_stack.s3.start()
+                assert answers[0].status_code in (200, 503), answers[0].text
+            eventually("the store is back", lambda: post(
+                keeper, "/admin/maintenance", {"expire": False}).status_code == 200)
+            assert objects(lake) <= named(keeper)
+            assert rows(keeper, "s", "t") == expected and branch(keeper, "s") == work
+            all_there(keeper, "s", "t")
 
 
 class TestFilesBesideMain:
