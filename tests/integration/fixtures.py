@@ -2,6 +2,8 @@
 """Fixtures: a private stack for the test process, lakes and servers on it."""
 from __future__ import annotations
 
+import os
+
 import pytest
 from lib.differential import readers
 from lib.lakes import Lake, private_stack
@@ -12,6 +14,18 @@ from lib.server import Server, command
 def stack():
     with private_stack() as running:
         yield running
+
+
+@pytest.fixture(scope="module")
+def own_stack():
+    """A stack that a module may stop and start; never the one that others use."""
+    given = os.environ.pop("DUCKICELAKE_TEST_STACK", None)
+    try:
+        with private_stack() as running:
+            yield running
+    finally:
+        if given:
+            os.environ["DUCKICELAKE_TEST_STACK"] = given
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,6 @@
 What was acknowledged is there; what was not is there wholly or not at all; and the client, that
 sends the very same commit again, ends with the rows exactly once.
 """
-import os
 import random
 import threading
 import time
@@ -14,7 +13,7 @@ import pytest
 import requests
 from lib.differential import readers
 from lib.forge import Draft
-from lib.lakes import Lake, private_stack
+from lib.lakes import Lake
 from lib.rest import error_of
 from lib.server import Server, command, eventually
 from lib.soak import size
@@ -25,18 +24,6 @@ from lib.writes import uuid7
 ROWS = 5
 HARM = ["server", "server", "server", "postgresql", "server", "server", "store", "server", "server",
         "postgresql"]
-
-
-@pytest.fixture(scope="module")
-def own_stack():
-    """A stack that this module may stop and start; never the one that others use."""
-    given = os.environ.pop("DUCKICELAKE_TEST_STACK", None)
-    try:
-        with private_stack() as running:
-            yield running
-    finally:
-        if given:
-            os.environ["DUCKICELAKE_TEST_STACK"] = given
 
 
 @pytest.fixture

@@ -1,30 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """PostgreSQL away, object store away, killed at any moment, two processes at once."""
+import json
 import random
 import threading
 import time
 
 import pytest
 import requests
+import urllib3
+from fixtures import served_lake
 from lib.differential import readers
-from lib.lakes import Lake, private_stack
+from lib.lakes import Lake
 from lib.rest import error_of
 from lib.server import Server, command, eventually, free_port
 from lib.soak import size
 from lib.validate import Objects, live_files
-
-
-@pytest.fixture(scope="module")
-def own_stack():
-    """A stack that this module may stop and start; never the one that others use."""
-    import os
-    given = os.environ.pop("DUCKICELAKE_TEST_STACK", None)
-    try:
-        with private_stack() as running:
-            yield running
-    finally:
-        if given:
-            os.environ["DUCKICELAKE_TEST_STACK"] = given
 
 
 @pytest.fixture
@@ -211,3 +201,39 @@ def test_the_server_ends_in_peace_on_sigterm(faulty):
         eventually("loads are answered", lambda: load.seen(200) > 10)
         assert faulty.stop() == 0
     assert {s for _, s, _ in load.answers} <= {200, 503}
+
+
+def test_a22_overload_is_told_with_a_time_and_clients_that_wait_finish(stack):
+    """Refusals have a body and Retry-After whatever refuses: no worker free, or too many connections."""
+    for server in served_lake(stack, DUCKICELAKE_WORKER_THREADS=1, DUCKICELAKE_WORKER_QUEUE=1,
+                              DUCKICELAKE_MAX_CONNECTIONS=24):
+        server.lake.session().execute("CREATE SCHEMA lake.s; CREATE TABLE lake.s.t (id INTEGER)")
+        refused, done = [], []
+
+        class Counted(urllib3.Retry):
+            def increment(self, method=None, url=None, response=None, **more):
+                if response is not None:
+                    refused.append((response.status, dict(response.headers), response.data))
+                return super().increment(method, url, response, **more)
+
+        def client():
+            # What polite clients do: wait as they are told, then try again.
+            polite = Counted(total=200, connect=200, read=200, status_forcelist=[429, 503],
+                             respect_retry_after_header=True, backoff_factor=0.1, backoff_max=1)
+            with urllib3.PoolManager(retries=polite, timeout=60) as http:
+                for path in ("/namespaces", "/namespaces/s/tables", "/namespaces/s/tables/t") * 3:
+                    answer = http.request("GET", server.api + path)
+                    done.append(answer.status)
+        threads = [threading.Thread(target=client) for _ in range(40)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert done == [200] * (40 * 9)
+        assert refused, "nothing was refused: nothing is shown"
+        for status, headers, body in refused:
+            assert status == 503
+            assert int(headers["retry-after"]) >= 1
+            error = json.loads(body)["error"]
+            assert error["code"] == 503 and error["type"] and error["message"]
+        print(f"\n{len(refused)} refusals, {len(done)} answers")

@@ -2,7 +2,6 @@
 """Upkeep over REST: compaction, expiry by policy, the sweep of what nothing names any more."""
 import io
 import itertools
-import os
 import random
 import threading
 import time
@@ -14,7 +13,6 @@ import requests
 from fixtures import served_lake
 from lib.clients import PyIceberg
 from lib.differential import readers
-from lib.lakes import private_stack
 from lib.rest import error_of
 from lib.server import eventually
 from lib.validate import Objects, live_files
@@ -32,18 +30,6 @@ def keeper(stack):
 @pytest.fixture
 def fresh_keeper(stack):
     yield from served_lake(stack, DUCKICELAKE_SWEEP_GRACE_SECONDS=0)
-
-
-@pytest.fixture
-def own_stack():
-    """A stack that a test may stop and start; never the one that others use."""
-    given = os.environ.pop("DUCKICELAKE_TEST_STACK", None)
-    try:
-        with private_stack() as running:
-            yield running
-    finally:
-        if given:
-            os.environ["DUCKICELAKE_TEST_STACK"] = given
 
 
 @pytest.fixture(scope="module")
