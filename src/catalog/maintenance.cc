@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "catalog/own_files.h"
+
 namespace duckicelake::catalog {
 namespace {
 
@@ -63,6 +65,10 @@ Result<CompactReport> Maintenance::compact(const Caller& caller, const TableRef&
     DIL_TRY(found, require_table(*lease, backends_.lake, table));
   }
   DIL_CHECK_OK(backends_.check<Action::kMaintainTable>(caller, object_of(found)));
+  {
+    DIL_TRY(pg::Lease lease, backends_.pool.acquire(until));
+    DIL_CHECK_OK(check_own_files(*lease, backends_.lake, found.table.table_id));
+  }
   Hold hold(backends_, until);
   DIL_CHECK_OK(hold.take());
   // What is published now is kept as long as its files exist; so it is published first.

@@ -627,6 +627,10 @@ def test_a_row_that_names_anothers_object_opens_nothing(pair, objects, keyless):
     session.execute(f"CALL ducklake_add_data_files('lake', 'honest', '{outside}', schema => 'shop')")
     config = a.load("shop", "honest", **VENDED)["config"]
     assert raw_s3.Keyed(place, keys_of(config)).request("GET", key_of(outside)).status == 200
+    # Nor are its rows rewritten to where they could be read.
+    compacted = a("POST", "/admin/namespaces/shop/tables/thief/compact", {})
+    assert compacted.status_code == 406 and "another catalog" in compacted.text, compacted.text
+    assert a("POST", "/admin/namespaces/shop/tables/honest/compact", {}).status_code == 200
     session.execute("DROP TABLE lake.shop.thief")
 
 
