@@ -185,6 +185,7 @@ class TestCompact:
             busy = post(keeper, path)
             error_of(busy, 503, "ServiceUnavailableException")
             assert int(busy.headers["Retry-After"]) > 0
+            other.execute("SELECT pg_advisory_unlock_all()")  # a session may take its time to end
         compact(keeper, space, "t")
 
     def test_beside_writers(self, keeper, catalog, space):
