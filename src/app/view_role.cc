@@ -7,14 +7,13 @@
 #include "pg/error.h"
 #include "pg/transaction.h"
 #include "sign/hash.h"
+#include "sign/scram.h"
 
 namespace duckicelake::app {
 namespace {
 
 using pg::Sql;
 using pg::Statement;
-
-constexpr int kIterations = 4096;  // PostgreSQL's own number
 
 constexpr Sql kCanLogin =
     "SELECT count(*) FROM pg_catalog.pg_roles WHERE rolname = $1 AND rolcanlogin";
@@ -38,11 +37,6 @@ constexpr Sql kTables =
     "ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relkind = 'r' "
     "AND c.relname LIKE 'ducklake\\_%' AND (c.relname = 'ducklake_inlined_data_tables' "
     "OR c.relname NOT LIKE 'ducklake\\_inlined\\_%') ORDER BY c.relname";
-
-std::string xor_bytes(std::string a, std::string_view b) {
-  for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<char>(a[i] ^ b[i]);
-  return a;
-}
 
 // {schema}.table for each name.
 Result<Sql> table_list(const pg::ResultSet& rows, const pg::SqlIdent& schema) {
@@ -76,7 +70,8 @@ Status make_in(pg::Transaction& transaction, const Settings& settings, const Vie
   std::random_device random;
   std::string salt;
   for (int i = 0; i < 4; ++i) append_big_endian(salt, static_cast<std::uint32_t>(random()));
-  DIL_TRY(const pg::SqlLiteral verifier, pg::SqlLiteral::make(scram_verifier(role.password, salt)));
+  DIL_TRY(const pg::SqlLiteral verifier,
+          pg::SqlLiteral::make(sign::scram_verifier(role.password, salt)));
   DIL_CHECK_OK(run_once(transaction, pg::sql_with(kShape, {{"role", name}, {"password", verifier}}),
                         "alter role"));
   DIL_CHECK_OK(run_once(transaction, pg::sql_with(kReadOnly, {{"role", name}}), "alter role"));
@@ -96,24 +91,6 @@ Status make_in(pg::Transaction& transaction, const Settings& settings, const Vie
 }
 
 }  // namespace
-
-std::string scram_verifier(const Secret& password, std::string_view salt) {
-  // Hi() of RFC 5802: PBKDF2 with one block of HMAC-SHA-256. The password is ASCII without blanks,
-  // which SASLprep leaves as it is.
-  const std::string& key = password.reveal();
-  std::string block(salt);
-  append_big_endian(block, std::uint32_t{1});
-  std::string round = sign::hmac_sha256(key, block);
-  std::string salted = round;
-  for (int i = 1; i < kIterations; ++i) {
-    round = sign::hmac_sha256(key, round);
-    salted = xor_bytes(std::move(salted), round);
-  }
-  const std::string stored = sign::sha256(sign::hmac_sha256(salted, "Client Key"));
-  const std::string server = sign::hmac_sha256(salted, "Server Key");
-  return fmt::format("SCRAM-SHA-256${}:{}${}:{}", kIterations, to_base64(salt), to_base64(stored),
-                     to_base64(server));
-}
 
 std::optional<ViewRole> derived_view_role(const Settings& settings) {
   const Settings::Postgres& postgres = settings.postgres;

@@ -28,7 +28,4 @@ enum class ViewRoleOutcome { kReady, kNoPassword, kMayNotCreateRoles };
 // password: statements may be logged.
 Result<ViewRoleOutcome> make_view_role(pg::Connection& connection, const Settings& settings);
 
-// PostgreSQL's stored form of a password (RFC 5803): "SCRAM-SHA-256$4096:<salt>$<keys>". Pure.
-std::string scram_verifier(const Secret& password, std::string_view salt);
-
 }  // namespace duckicelake::app

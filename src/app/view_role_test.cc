@@ -14,16 +14,6 @@ Settings settings_of(std::string database, std::string schema, std::string passw
   return out;
 }
 
-// The keys of the SCRAM-SHA-256 example in RFC 7677 section 3 (user "user", password "pencil"),
-// worked out with another implementation (Python's hashlib.pbkdf2_hmac).
-TEST(ViewRole, MakesTheVerifierOfRfc5803) {
-  const std::string salt("\x5b\x6d\x99\x68\x9d\x12\x35\x8e\xec\xa0\x4b\x14\x12\x36\xfa\x81", 16);
-  EXPECT_EQ(
-      scram_verifier(Secret("pencil"), salt),
-      "SCRAM-SHA-256$4096:W22ZaJ0SNY7soEsUEjb6gQ==$"
-      "WG5d8oPm3OtcPnkdi4Uo7BkeZkBFzpcXkuLmtbsT4qY=:wfPLwcE6nTWhTAmQ7tl2KeoiWGPlZqQxSrmfPwDl2dU=");
-}
-
 TEST(ViewRole, IsTheSameForAllProcessesAndAnotherForEachLake) {
   const auto role = derived_view_role(settings_of("d", "s", "p"));
   ASSERT_TRUE(role.has_value());
