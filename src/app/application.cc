@@ -189,6 +189,7 @@ Status Application::build(Prepared prepared) {
                          guard_.get(),
                          &own_->storage().access(),
                          own_->storage().signing(),
+                         &own_->storage().direct(),
                          [this]() -> Result<std::string> {
                            DIL_TRY(const StorageProof proof, prove_storage(settings_));
                            return proof_json(proof);

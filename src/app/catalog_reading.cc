@@ -50,6 +50,15 @@ void add_storage(StorageParts::Reading& to, const StorageParts::Reading& of) {
   to.signing.denied += of.signing.denied;
   to.gateway.passed += of.gateway.passed;
   to.gateway.denied += of.gateway.denied;
+  to.direct.readers += of.direct.readers;
+  to.direct.writers += of.direct.writers;
+  to.direct.repeated += of.direct.repeated;
+  to.direct.refused += of.direct.refused;
+  to.direct.failures += of.direct.failures;
+  to.direct_upkeep.is_leader |= of.direct_upkeep.is_leader;
+  to.direct_upkeep.armed += of.direct_upkeep.armed;
+  to.direct_upkeep.dropped += of.direct_upkeep.dropped;
+  to.direct_upkeep.ended += of.direct_upkeep.ended;
 }
 
 }  // namespace
@@ -68,6 +77,7 @@ CatalogReading CatalogReading::totals() const {
   out.service.eager_leader = false;
   out.service.eager_lag_seconds = 0;
   out.storage.access.keys.entries = 0;
+  out.storage.direct_upkeep.is_leader = false;
   return out;
 }
 

@@ -10,6 +10,7 @@
 #include "app/doctor_store.h"
 #include "app/pg_checks.h"
 #include "app/view_role.h"
+#include "catalog/direct.h"
 #include "engine/data_engine.h"
 #include "engine/lake.h"
 #include "pg/migrations.h"
@@ -123,6 +124,37 @@ void check_view_role(Report& report, pg::Connection& connection, const Settings&
   report.ok("view role", fmt::format("{} can log in", (*role)->user));
 }
 
+// Row security on DuckLake's tables, and what PostgreSQL shows to every role besides.
+void check_row_security(Report& report, pg::Connection& connection, const Settings& settings,
+                        const store::Lake& lake) {
+  constexpr std::string_view kName = "row security";
+  if (!settings.postgres.row_security) return report.ok(kName, "off: nobody gets a role");
+  const auto groups = catalog::direct_groups(settings.postgres.reader_group, lake.metadata_schema);
+  if (!groups) return report.fail(kName, groups.error());
+  const auto is_there = store::has_direct_groups(connection, lake, *groups);
+  if (!is_there) return report.fail(kName, is_there.error());
+  if (!*is_there) {
+    return report.warn(kName,
+                       fmt::format("not armed: DuckDB users get no roles until `duckicelake init` "
+                                   "could make {} (the owner needs CREATEROLE)",
+                                   groups->reader.name()));
+  }
+  const auto unarmed = store::find_unarmed(connection, lake);
+  if (!unarmed) return report.fail(kName, unarmed.error());
+  std::vector<std::string> missing;
+  for (const store::UnarmedTable& table : *unarmed) {
+    if (table.is_granted) {
+      return report.fail(kName, fmt::format("table {} is granted to vended roles and not bound by "
+                                            "row security",
+                                            table.name));
+    }
+    missing.push_back(table.name);
+  }
+  if (missing.empty()) return report.ok(kName, fmt::format("armed for {}", groups->reader.name()));
+  report.warn(kName, fmt::format("armed, but {} are closed to DuckDB users: {}", missing.size(),
+                                 fmt::join(missing, ", ")));
+}
+
 void check_leftover(Report& report, pg::Connection& connection) {
   const auto tables = find_leftover_tables(connection);
   if (!tables) return report.fail("leftover tables", tables.error());
@@ -155,6 +187,7 @@ void check_lake(Report& report, pg::Connection& connection, const Settings& sett
   check_catalogs(report, connection, settings);
   check_setup(report, connection, *schema);
   check_duplicates(report, connection, *schema);
+  check_row_security(report, connection, settings, *lake);
 }
 
 void check_postgres(Report& report, const Settings& settings) {

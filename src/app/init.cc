@@ -5,6 +5,7 @@
 #include "app/commands.h"
 #include "app/pg_checks.h"
 #include "app/view_role.h"
+#include "catalog/direct.h"
 #include "engine/lake.h"
 #include "pg/migrations.h"
 #include "pg/pool.h"
@@ -221,6 +222,23 @@ Status ensure_view_role(pg::Connection& connection, const Settings& settings) {
   return {};
 }
 
+// Never what init fails for: the lake is served without.
+void ensure_row_security(pg::Connection& connection, const Settings& settings,
+                         const store::Lake& lake) {
+  if (!settings.postgres.row_security) {
+    say("row security: off (DUCKICELAKE_RLS=0); DuckDB users get no roles");
+    return;
+  }
+  const auto groups = catalog::direct_groups(settings.postgres.reader_group, lake.metadata_schema);
+  Status armed = groups ? catalog::arm_lake(connection, lake, *groups) : Status(groups.error());
+  if (armed) {
+    say("row security: armed for {} and {}", groups->reader.name(), groups->writer.name());
+    return;
+  }
+  say("note: DuckDB users get no PostgreSQL roles: {} ({})", armed.error().message(),
+      armed.error().cause());
+}
+
 Status init(const Settings& settings) {
   pg::PgConfig config = postgres_config(settings);
   config.statement_timeout = std::chrono::milliseconds(0);
@@ -237,6 +255,7 @@ Status init(const Settings& settings) {
   DIL_TRY(const store::Lake lake, ensure_lake(connection, settings, rights));
   DIL_CHECK_OK(install(connection, lake));
   DIL_CHECK_OK(ensure_view_role(connection, settings));
+  ensure_row_security(connection, settings, lake);
   DIL_TRY(const std::vector<std::string> leftover, find_leftover_tables(connection));
   if (!leftover.empty()) {
     say("note: {} tables of an earlier system are in schema public (first: {}); they are neither "

@@ -241,6 +241,24 @@ void write_gateway(MetricsText& out, const ServerReading& reading) {
               traffic.refused);
 }
 
+void write_direct(PerCatalog& out) {
+  out.sorted<Count>("duckicelake_direct_total", "Requests for a PostgreSQL role, by how they ended",
+                    "outcome",
+                    {{"reader", [](Reading r) { return r.storage.direct.readers; }},
+                     {"writer", [](Reading r) { return r.storage.direct.writers; }},
+                     {"repeated", [](Reading r) { return r.storage.direct.repeated; }},
+                     {"refused", [](Reading r) { return r.storage.direct.refused; }},
+                     {"failed", [](Reading r) { return r.storage.direct.failures; }}});
+  out.gauge("duckicelake_direct_leader", "Whether this process looks after such roles",
+            [](Reading r) { return r.storage.direct_upkeep.is_leader ? 1 : 0; });
+  out.counter("duckicelake_direct_armed_total", "Tables that it bound them on",
+              [](Reading r) { return r.storage.direct_upkeep.armed; });
+  out.counter("duckicelake_direct_dropped_total", "Roles that were over and are gone",
+              [](Reading r) { return r.storage.direct_upkeep.dropped; });
+  out.counter("duckicelake_direct_ended_total", "Sessions of such roles that it ended",
+              [](Reading r) { return r.storage.direct_upkeep.ended; });
+}
+
 void write_access(MetricsText& out, const catalog::Audit::Counters& audit,
                   const catalog::Authenticator::Counters& who) {
   out.family("duckicelake_tokens_total", "counter", "Requests for tokens");
@@ -282,6 +300,7 @@ std::string write_metrics(const ServerReading& reading) {
   write_store(out, reading.store);
   write_storage(by_catalog);
   write_gateway(out, reading);
+  write_direct(by_catalog);
   write_access(out, reading.audit, reading.authenticator);
   write_process_metrics(out);
   return out.take();

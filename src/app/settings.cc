@@ -96,6 +96,14 @@ std::int64_t SettingValues::integer(std::string_view name) const {
   return value;
 }
 
+double SettingValues::decimal(std::string_view name) const {
+  DIL_ASSERT(spec_of(name).kind == SettingKind::kDecimal);
+  const std::string digits = text(name);
+  double value = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  return value;
+}
+
 bool SettingValues::flag(std::string_view name) const {
   DIL_ASSERT(spec_of(name).kind == SettingKind::kSwitch);
   const std::string word = text(name);

@@ -31,6 +31,7 @@ class SettingValues {
   std::string text(std::string_view name) const;
   Secret secret(std::string_view name) const;
   std::int64_t integer(std::string_view name) const;
+  double decimal(std::string_view name) const;
   bool flag(std::string_view name) const;
   std::string choice(std::string_view name) const;  // as the table spells it
 
@@ -66,6 +67,11 @@ struct Settings {
     std::chrono::seconds statement_timeout{};
     std::string view_user;  // empty: the role that init makes
     Secret view_password;
+    std::string public_host;  // for clients
+    std::uint16_t public_port = 0;
+    bool row_security = true;
+    std::string reader_group;
+    std::chrono::milliseconds role_cache{};
   } postgres;
 
   struct Store {
@@ -81,6 +87,7 @@ struct Settings {
     std::string sts_endpoint;  // a URL; empty: none
     std::string sts_role_arn;
     std::chrono::seconds sts_duration{};
+    std::chrono::seconds sts_max_duration{};
     bool remote_signing = true;
     std::string data_path() const { return "s3://" + bucket + "/" + prefix; }
   } store;

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "app/settings.h"
+#include "catalog/direct.h"
 #include "objstore/endpoint.h"
 #include "pg/sql.h"
 #include "rest/forwarded.h"
@@ -72,6 +73,14 @@ Status read_postgres(const SettingValues& values, Settings::Postgres& out) {
   out.statement_timeout = seconds_of(values, "DUCKICELAKE_PG_STATEMENT_TIMEOUT_SECONDS");
   out.view_user = values.text("DUCKICELAKE_VIEW_USER");
   out.view_password = values.secret("DUCKICELAKE_VIEW_PASSWORD");
+  out.public_host = values.text("DUCKICELAKE_PG_PUBLIC_HOST");
+  if (out.public_host.empty()) out.public_host = out.host;
+  out.public_port = static_cast<std::uint16_t>(values.integer("DUCKICELAKE_PG_PUBLIC_PORT"));
+  if (out.public_port == 0) out.public_port = out.port;
+  out.row_security = values.flag("DUCKICELAKE_RLS");
+  out.reader_group = values.text("DUCKICELAKE_READER_GROUP_ROLE");
+  out.role_cache = std::chrono::milliseconds(
+      static_cast<std::int64_t>(values.decimal("DUCKICELAKE_CRED_CACHE_TTL") * 1000));
   for (const std::string_view name :
        {"DUCKICELAKE_PG_HOST", "DUCKICELAKE_PG_USER", "DUCKICELAKE_PG_DATABASE"}) {
     if (values.text(name).empty()) return invalid_argument("{} is empty", name);
@@ -92,6 +101,10 @@ Status read_postgres(const SettingValues& values, Settings::Postgres& out) {
   }
   if (out.schema.starts_with("pg_") || out.schema == "duckicelake") {
     return invalid_argument("DUCKICELAKE_PG_SCHEMA is \"{}\", which is taken", out.schema);
+  }
+  if (auto groups = catalog::direct_groups(out.reader_group, *pg::SqlIdent::make(out.schema));
+      !groups) {
+    return about("DUCKICELAKE_READER_GROUP_ROLE", groups.error());
   }
   if (out.pool_min > out.pool_max) {
     return invalid_argument("DUCKICELAKE_PG_POOL_MIN is above DUCKICELAKE_PG_POOL_MAX");
@@ -115,6 +128,7 @@ Status read_store(const SettingValues& values, Settings::Store& out) {
   out.sts_role_arn = values.text("DUCKICELAKE_STS_ROLE_ARN");
   out.sts_duration = std::min(seconds_of(values, "DUCKICELAKE_STS_DURATION_SECONDS"),
                               seconds_of(values, "DUCKICELAKE_STS_MAX_DURATION"));
+  out.sts_max_duration = seconds_of(values, "DUCKICELAKE_STS_MAX_DURATION");
   out.remote_signing = values.flag("DUCKICELAKE_REMOTE_SIGNING");
   DIL_CHECK_OK(check_prefix(out.prefix));
   if (!out.prefix.ends_with('/')) out.prefix.push_back('/');

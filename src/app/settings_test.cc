@@ -254,9 +254,9 @@ TEST_F(SettingsIn, ReadsSwitchesAndChoicesInAnyCase) {
 }
 
 TEST_F(SettingsIn, NoticesSettingsOfFeaturesToCome) {
-  const auto values = load({"DUCKICELAKE_RLS=1", "DUCKICELAKE_PORT=1"});
+  const auto values = load({"DUCKICELAKE_TRANSPARENT_MASKING=1", "DUCKICELAKE_PORT=1"});
   ASSERT_TRUE(values.has_value());
-  EXPECT_EQ(values->without_effect(), std::vector<std::string>{"DUCKICELAKE_RLS"});
+  EXPECT_EQ(values->without_effect(), std::vector<std::string>{"DUCKICELAKE_TRANSPARENT_MASKING"});
 }
 
 TEST_F(SettingsIn, TakesThoseOfAuthentication) {

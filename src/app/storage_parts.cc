@@ -21,6 +21,20 @@ sign::Wildcards wildcards_of(const Settings& settings) {
 
 }  // namespace
 
+catalog::DirectAccess::Config direct_config(const Settings& settings) {
+  const Settings::Postgres& postgres = settings.postgres;
+  catalog::DirectAccess::Config out;
+  out.is_on = postgres.row_security;
+  out.reader_group = postgres.reader_group;
+  out.cache_life = postgres.role_cache;
+  out.max_duration = settings.store.sts_max_duration;
+  out.host = postgres.public_host;
+  out.port = postgres.public_port;
+  out.database = postgres.database;
+  out.sslmode = postgres.sslmode;
+  return out;
+}
+
 Result<catalog::ObjectPlace> object_place(const Settings& settings) {
   DIL_TRY(const objstore::Endpoint endpoint, objstore::Endpoint::parse(settings.store.endpoint));
   catalog::ObjectPlace out;
@@ -60,6 +74,17 @@ Result<std::unique_ptr<StorageParts>> StorageParts::make(const Settings& setting
   };
   out->access_ =
       std::make_unique<catalog::StorageAccess>(std::move(config), deps.backends, deps.probe);
+  catalog::DirectAccess::Config direct = direct_config(settings);
+  direct.registration = deps.registration;
+  out->direct_ =
+      std::make_unique<catalog::DirectAccess>(std::move(direct), deps.backends, *out->access_);
+  // One for all catalogs of the database.
+  if (deps.registration == 0 && settings.postgres.row_security) {
+    out->direct_upkeep_ = std::make_unique<catalog::DirectUpkeep>(
+        deps.backends.pool, [&logger = deps.logger](std::string_view what, const Error& why) {
+          logger.log_error(LogLevel::kWarning, kLogger, what, why);
+        });
+  }
   if (settings.store.remote_signing) {
     DIL_TRY(catalog::ObjectPlace place, object_place(settings));
     out->signing_ =
@@ -91,6 +116,8 @@ Status StorageParts::make_gateway(const Settings& settings, const Deps& deps) {
 StorageParts::Reading StorageParts::counters() const {
   Reading out;
   out.access = access_->counters();
+  out.direct = direct_->counters();
+  if (direct_upkeep_) out.direct_upkeep = direct_upkeep_->counters();
   if (signing_) out.signing = signing_->counters();
   if (gateway_) out.gateway = gateway_->counters();
   return out;

@@ -7,6 +7,8 @@
 #include "app/settings.h"
 #include "base/result.h"
 #include "catalog/backends.h"
+#include "catalog/direct.h"
+#include "catalog/direct_upkeep.h"
 #include "catalog/guard.h"
 #include "catalog/s3_gateway.h"
 #include "catalog/sign_request.h"
@@ -31,6 +33,7 @@ class StorageParts {
   static Result<std::unique_ptr<StorageParts>> make(const Settings& settings, const Deps& deps);
 
   catalog::StorageAccess& access() { return *access_; }
+  catalog::DirectAccess& direct() { return *direct_; }
   catalog::RequestSigning* signing() { return signing_.get(); }  // nullptr: not served
   catalog::S3Gateway* gateway() { return gateway_.get(); }       // likewise
 
@@ -38,6 +41,8 @@ class StorageParts {
     catalog::StorageCounters access;
     catalog::RequestSigning::Counters signing;
     catalog::S3Gateway::Counters gateway;
+    catalog::DirectCounters direct;
+    catalog::DirectUpkeep::Counters direct_upkeep;
   };
   Reading counters() const;
 
@@ -46,9 +51,14 @@ class StorageParts {
   Status make_gateway(const Settings& settings, const Deps& deps);
 
   std::unique_ptr<catalog::StorageAccess> access_;
+  std::unique_ptr<catalog::DirectAccess> direct_;
+  std::unique_ptr<catalog::DirectUpkeep> direct_upkeep_;  // nullptr: row security is off
   std::unique_ptr<catalog::RequestSigning> signing_;
   std::unique_ptr<catalog::S3Gateway> gateway_;
 };
+
+// How roles for DuckDB users are made.
+catalog::DirectAccess::Config direct_config(const Settings& settings);
 
 // Where the bucket's objects are, with the root keys.
 Result<catalog::ObjectPlace> object_place(const Settings& settings);

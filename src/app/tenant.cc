@@ -80,7 +80,7 @@ Status Tenant::build(const std::optional<ViewRole>& view_role, const Tenancy& te
   api_ = std::make_unique<rest::ServiceCatalog>(*service_);
   open_.emplace(rest::OpenCatalog{lake_.catalog_id, tenancy.account, tenancy.registration, *api_,
                                   &rules, &storage_->access(), storage_->signing(),
-                                  page_tokens(shared_, lake_.catalog_id)});
+                                  page_tokens(shared_, lake_.catalog_id), &storage_->direct()});
   return {};
 }
 

@@ -54,6 +54,8 @@ class ScopeSet {
   bool is_broker() const { return is_broker_ || is_superuser_; }
   Right rights_in(const Levels& levels) const;
   Right rights_everywhere() const { return everywhere_; }
+  // What single namespaces have beyond that.
+  const std::vector<std::pair<Levels, Right>>& named() const { return named_; }
   // Whether it has rights in some namespace that is `parent` or lies below it.
   Right rights_at_or_below(const Levels& parent) const;
 

@@ -40,6 +40,8 @@ constexpr std::array<ActionRule, kActionCount> kRules = {{
     {"maintain_table", kWrite, Reach::kNamespace, true},
     {"read_table_data", kRead, Reach::kNamespace, false},
     {"write_table_data", kWrite, Reach::kNamespace, false},
+    {"ducklake_credentials", kRead, Reach::kNamespace, false},
+    {"ducklake_credentials", kWrite, Reach::kNamespace, false},
     {"read_access", kRead, Reach::kAdmin, false},
     {"change_access", kWrite, Reach::kAdmin, true},
     {"read_audit", kRead, Reach::kAdmin, false},

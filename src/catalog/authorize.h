@@ -42,6 +42,9 @@ enum class Action : std::uint8_t {
   // Bytes of a table on the object store: asked before keys are given out or a request is signed.
   kReadTableData,
   kWriteTableData,
+  // A PostgreSQL role for a DuckDB user, which row security binds.
+  kAttachLake,
+  kAttachToWrite,
   // Who may come in: roles, grants, static keys, clients; the records of decisions.
   kReadAccess,
   kChangeAccess,

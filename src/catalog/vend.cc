@@ -108,17 +108,21 @@ void StorageAccess::note_refusal(const Caller& caller, std::string_view operatio
 
 StorageAccess::Policy StorageAccess::make_policy(const StorageScope& scope, StorageRight right,
                                                  bool prefers_wider) const {
+  Result<sign::SessionScope> wanted = session_scope(scope, right);
+  if (wanted) return make_policy(*wanted, prefers_wider);
+  Policy out;
+  out.fit = std::move(wanted).error();
+  return out;
+}
+
+StorageAccess::Policy StorageAccess::make_policy(const sign::SessionScope& wanted,
+                                                 bool prefers_wider) const {
   Policy out;
   sign::PolicyOptions options;
   options.wildcards = config_.wildcards;
   options.partition = partition_of(config_.role_arn);
   options.prefers_wider = prefers_wider;
-  Result<sign::SessionScope> wanted = session_scope(scope, right);
-  if (!wanted) {
-    out.fit = std::move(wanted).error();
-    return out;
-  }
-  Result<sign::SessionPolicy> policy = sign::session_policy(*wanted, options);
+  Result<sign::SessionPolicy> policy = sign::session_policy(wanted, options);
   if (!policy) {
     out.fit = std::move(policy).error();
     return out;
@@ -208,9 +212,15 @@ std::string StorageAccess::purpose_of(const Caller& caller, const StorageScope& 
 VendedKeyCache::Made StorageAccess::make_keys(const Caller& caller, const TableRef& table,
                                               const StorageScope& scope, StorageRight right,
                                               const Policy& policy) {
+  return make_keys({session_name(caller, table), right, scope.routes(), policy,
+                    [&] { return make_policy(scope, right, true); }});
+}
+
+VendedKeyCache::Made StorageAccess::make_keys(const Keying& keying) {
+  const Policy& policy = keying.policy;
   objstore::AssumeRoleRequest request;
   request.role_arn = config_.role_arn;
-  request.session_name = session_name(caller, table);
+  request.session_name = keying.session_name;
   request.session_policy = policy.text;
   request.duration = config_.duration;
   const auto made = std::chrono::floor<std::chrono::seconds>(config_.now());
@@ -219,7 +229,7 @@ VendedKeyCache::Made StorageAccess::make_keys(const Caller& caller, const TableR
   Result<objstore::AssumedRole> role = config_.assume_role(request);
   if (!role && role.error().code() == Code::kPayloadTooLarge && !is_widened) {
     // The service packs policies and measures that.
-    const Policy wider = make_policy(scope, right, true);
+    const Policy wider = keying.wider();
     if (wider.fit && wider.text != policy.text) {
       request.session_policy = wider.text;
       is_widened = true;
@@ -247,8 +257,8 @@ VendedKeyCache::Made StorageAccess::make_keys(const Caller& caller, const TableR
   keys->session_token = std::move(role->session_token);
   keys->made = made;
   keys->expiration = role->expiration;
-  keys->right = right;
-  keys->routes = scope.routes();
+  keys->right = keying.right;
+  keys->routes = keying.routes;
   keys->mark = mark_of(keys->access_key + "|" + keys->session_token.reveal());
   return std::shared_ptr<const VendedKeys>(std::move(keys));
 }
@@ -431,6 +441,90 @@ Result<StorageGrant> StorageAccess::grant_staged(const Caller& caller, const Tab
   if (!scope) return std::move(scope).error();
   const EntryPtr entry = make_entry(std::move(*scope), {}, probe_.last_name_change());
   return grant_from(caller, gate, *entry, right, asked);
+}
+
+Result<AttachedGrant> StorageAccess::grant_attached(const Caller& caller,
+                                                    const std::vector<GateTarget>& targets,
+                                                    StorageRight right) {
+  // DuckDB reads and writes below DATA_PATH, and files that were added by name.
+  DIL_TRY(const std::string data_prefix, backends_.objects.key_of(backends_.lake.data_path));
+  const auto append = [](std::vector<std::string>& to, const std::vector<std::string>& from) {
+    to.insert(to.end(), from.begin(), from.end());
+  };
+  AttachedGrant answer;
+  sign::SessionScope wanted;
+  std::vector<std::string> routes;
+  std::vector<EntryPtr> entries;
+  std::vector<const GateTarget*> included;
+  for (const GateTarget& target : targets) {
+    Result<EntryPtr> entry = entry_of(*target.id, nullptr);
+    if (!entry && entry.error().code() == Code::kNoSuchTable) continue;  // dropped meanwhile
+    Result<sign::SessionScope> one = Error(Code::kUnsupported, "");
+    if (entry && right == StorageRight::kWrite &&
+        backends_.would_allow(caller, Action::kWriteTableData, object_of(target))) {
+      one = session_scope(*(*entry)->scope, StorageRight::kWrite);
+      if (!one) answer.not_written.push_back(target.table.name);
+    }
+    if (entry && !one) one = session_scope(*(*entry)->scope, StorageRight::kRead);
+    if (one) {
+      std::erase_if(one->read_prefixes,
+                    [&](const std::string& prefix) { return !prefix.starts_with(data_prefix); });
+      if (one->read_prefixes.empty() && one->read_keys.empty()) {
+        one = Error(Code::kUnsupported, "none of its files is known to be its own alone");
+      }
+    }
+    const Error* why = !entry ? &entry.error() : !one ? &one.error() : nullptr;
+    if (why != nullptr) {
+      if (why->code() != Code::kUnsupported) return *why;
+      answer.not_read.push_back(target.table.name);
+      continue;
+    }
+    wanted.bucket = one->bucket;
+    append(wanted.read_prefixes, one->read_prefixes);
+    append(wanted.read_keys, one->read_keys);
+    append(wanted.write_prefixes, one->write_prefixes);
+    append(wanted.wider_prefixes, one->wider_prefixes);
+    append(routes, (*entry)->scope->routes());
+    entries.push_back(std::move(*entry));
+    included.push_back(&target);
+  }
+  if (included.empty()) {
+    return Error(Code::kUnsupported, "there is no table that keys could be for alone");
+  }
+  const GateTarget& first = *included.front();
+  StorageGrant& out = answer.grant;
+  out.right = right;
+  if (has_sts()) {
+    const Policy policy = make_policy(wanted, false);
+    if (!policy.fit) {
+      ++unfit_;
+      note("no keys for a DuckLake client are narrow enough", &policy.fit.error());
+      return Error(Code::kUnsupported,
+                   "keys for all of these tables fit into no session policy; ask for one table");
+    }
+    const std::string purpose = "attached|" + purpose_of(caller, *entries[0]->scope, right, policy);
+    auto keys = keys_.find_or_make(purpose, config_.now(), [&] {
+      return make_keys({session_name(caller, first.table), right, routes, policy,
+                        [&] { return make_policy(wanted, true); }});
+    });
+    if (keys) {
+      out.kind = StorageGrant::Kind::kKeys;
+      out.keys = std::move(*keys);
+      DIL_CHECK_OK(note_grant(caller, first, out));
+      ++granted_keys_;
+      return answer;
+    }
+    if (keys.error().code() != Code::kUnsupported) return std::move(keys).error();
+  }
+  if (!config_.gateway) return Error(Code::kUnsupported, "the store makes no keys for clients");
+  if (included.size() > 1) {
+    return Error(Code::kUnsupported, "keys of the gateway are for one table; ask for one");
+  }
+  auto minted = grant_without_keys(caller, first, entries[0].get(), right, {true, false});
+  if (!minted) return Error(Code::kUnsupported, "there are no keys to be had");
+  DIL_CHECK_OK(note_grant(caller, first, *minted));
+  out = std::move(*minted);
+  return answer;
 }
 
 Result<std::shared_ptr<const StorageScope>> StorageAccess::staged_scope(

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "base/result.h"
 #include "catalog/backends.h"
@@ -59,6 +60,13 @@ struct GateTarget {
   TableRef table;
   std::optional<TableId> id;  // nullopt: of a table that is staged
   SchemaId schema;
+};
+
+// Keys for several tables at once.
+struct AttachedGrant {
+  StorageGrant grant;
+  std::vector<std::string> not_read;     // tables that the keys leave out
+  std::vector<std::string> not_written;  // or only read, although the caller may write
 };
 
 struct StorageCounters {
@@ -114,6 +122,13 @@ class StorageAccess {
                                     const std::string& uuid, const std::string& location,
                                     DelegationRequest asked);
 
+  // Keys for the data files of several tables of a namespace, for a client that reads DuckLake's
+  // own catalog: no more than `right`, whatever the caller may do. The gate was asked for each.
+  // A table in a folder that is not its own alone is read, if that, and not written.
+  // kUnsupported: there is no way to keys that are that narrow.
+  Result<AttachedGrant> grant_attached(const Caller& caller, const std::vector<GateTarget>& targets,
+                                       StorageRight right);
+
   // The folder of a table that is still staged, which a token speaks of, when it may be written
   // to: by the caller whose token it is, while nothing else is in its way. kPermissionDenied.
   Result<std::shared_ptr<const StorageScope>> staged_scope(const Caller& caller,
@@ -161,6 +176,7 @@ class StorageAccess {
   EntryPtr make_entry(std::shared_ptr<const StorageScope> scope, std::string version,
                       SnapshotId name_change) const;
   Policy make_policy(const StorageScope& scope, StorageRight right, bool prefers_wider) const;
+  Policy make_policy(const sign::SessionScope& wanted, bool prefers_wider) const;
   ObjectRef object_of(const GateTarget& target) const;
   // What keys of our own making say.
   GatewayClaims claims_for(const Caller& caller, const GateTarget& target,
@@ -171,6 +187,15 @@ class StorageAccess {
                     const StorageGrant& grant) const;
   std::string purpose_of(const Caller& caller, const StorageScope& scope, StorageRight right,
                          const Policy& policy) const;
+  // Keys of the STS for a policy; `wider` is tried when the service finds it too large.
+  struct Keying {
+    std::string session_name;
+    StorageRight right = StorageRight::kRead;
+    std::vector<std::string> routes;
+    const Policy& policy;
+    std::function<Policy()> wider;
+  };
+  VendedKeyCache::Made make_keys(const Keying& keying);
   VendedKeyCache::Made make_keys(const Caller& caller, const TableRef& table,
                                  const StorageScope& scope, StorageRight right,
                                  const Policy& policy);

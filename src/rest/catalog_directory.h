@@ -14,6 +14,7 @@
 
 namespace duckicelake::catalog {
 class AccessCache;
+class DirectAccess;
 class RequestSigning;
 class StorageAccess;
 }  // namespace duckicelake::catalog
@@ -33,6 +34,7 @@ struct OpenCatalog {
   catalog::StorageAccess* storage = nullptr;      // nullptr: there are no keys to be had
   catalog::RequestSigning* signing = nullptr;     // nullptr: nothing is signed
   PageTokens page_tokens = PageTokens(Secret());  // good for its listings alone
+  catalog::DirectAccess* direct = nullptr;        // nullptr: no roles for DuckDB users
 
   bool is_own() const { return registration == 0; }
 };

@@ -72,7 +72,8 @@ OpenCatalog own_catalog(const RestConfig& config, const HandlerDeps& deps) {
           deps.guard == nullptr ? nullptr : &deps.guard->access(),
           deps.storage,
           deps.signing,
-          PageTokens(token_key(config))};
+          PageTokens(token_key(config)),
+          deps.direct};
 }
 
 }  // namespace

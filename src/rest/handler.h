@@ -17,6 +17,7 @@
 #include "rest/observer.h"
 
 namespace duckicelake::catalog {
+class DirectAccess;
 class Guard;
 class StorageAccess;
 class RequestSigning;
@@ -64,6 +65,8 @@ struct HandlerDeps {
   // Of the own catalog. Keys for tables' bytes, and signatures; nullptr: there are none to be had.
   catalog::StorageAccess* storage = nullptr;
   catalog::RequestSigning* signing = nullptr;
+  // PostgreSQL roles for DuckDB users; nullptr: there are none.
+  catalog::DirectAccess* direct = nullptr;
   // Proves on the store that keys open what they must and nothing else: JSON. May be empty. Runs on
   // a worker.
   std::function<Result<std::string>()> prove_storage = {};

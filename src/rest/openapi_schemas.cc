@@ -84,6 +84,25 @@ std::string_view openapi_schemas() {
  "config":{"$ref":"#/components/schemas/StringMap"}}},
 "LoadCredentialsResponse":{"type":"object","required":["storage-credentials"],"properties":{
  "storage-credentials":{"type":"array","items":{"$ref":"#/components/schemas/StorageCredential"}}}},
+"DucklakeCredentials":{"type":"object",
+ "required":["ducklake_dsn","ducklake_data_path","ducklake_attach_sql","pg_role","pg_valid_until","s3"],
+ "properties":{
+ "ducklake_dsn":{"type":"string","description":"For libpq, with the password of the role"},
+ "ducklake_data_path":{"type":"string"},
+ "ducklake_attach_sql":{"type":"string","description":"For DuckDB, after the secret for s3 was made"},
+ "post_attach_sql":{"type":"array","items":{"type":"string"}},
+ "masked_view":{"type":["string","null"]},"mask_signature":{"type":["string","null"]},
+ "transparent":{"type":"boolean"},"file_layer":{"type":"boolean"},
+ "pg_role":{"type":"string"},"pg_valid_until":{"type":"string","format":"date-time"},
+ "mask_projection":{"type":["string","null"]},"row_filter":{"type":["string","null"]},
+ "scan_files":{"type":["array","null"],"items":{"type":"string"}},
+ "write":{"type":"boolean"},
+ "s3":{"anyOf":[{"type":"null"},{"type":"object","properties":{
+ "endpoint":{"type":"string"},"region":{"type":"string"},"path-style-access":{"type":"string"},
+ "access-key-id":{"type":"string"},"secret-access-key":{"type":"string"},
+ "session-token":{"type":["string","null"]},"expiration":{"type":"string","format":"date-time"},
+ "enforcement":{"type":"string"}}}]},
+ "s3_note":{"type":"string","description":"Why there are no keys, or for which tables"}}},
 "StorageCheckResult":{"type":"object","required":["way","ok","checks"],"properties":{
  "way":{"type":"string"},"ok":{"type":"boolean"},"checks":{"type":"array","items":{
  "type":"object","required":["tried","expected","found","ok"],"properties":{

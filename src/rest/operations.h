@@ -59,6 +59,7 @@ Answered rotate_client(const Context& context, Call& call);
 Answered issue_token(const Context& context, Call& call);
 
 Answered load_credentials(const Context& context, Call& call);
+Answered attach_lake(const Context& context, Call& call);
 std::optional<Answered> sign_cached(const Context& context, Call& call, const HeadResult& head);
 Answered sign_for_table(const Context& context, Call& call);
 Answered sign_anywhere(const Context& context, Call& call);

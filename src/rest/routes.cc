@@ -62,6 +62,16 @@ constexpr QueryParameter kAuditQuery[] = {
     {"from-ms", kMilliseconds, "Not before this time, in milliseconds since 1970."},
     {"to-ms", kMilliseconds, "Before this time."}};
 
+constexpr QueryParameter kAttachQuery[] = {
+    {"table", kString, "Keys for the files of this table only."},
+    {"duration_seconds", R"({"type":"integer","minimum":0,"default":3600})",
+     "Life of the role; 900 at least."},
+    {"write", R"({"type":"string","enum":["1","true","yes","0","false","no"]})",
+     "A role that may insert, update and delete."},
+    kDelegate,
+    kPrincipal,
+    kActor,
+    kChannel};
 constexpr QueryParameter kSignQuery[] = {
     {"staged", kString, "Of a table that is staged: as its signer.endpoint has it."}};
 constexpr QueryParameter kDropTableQuery[] = {{"purgeRequested",
@@ -76,6 +86,7 @@ constexpr std::string_view kTables = "/v1/{prefix}/namespaces/{namespace}/tables
 constexpr std::string_view kTable = "/v1/{prefix}/namespaces/{namespace}/tables/{table}";
 constexpr std::string_view kCredentials =
     "/v1/{prefix}/namespaces/{namespace}/tables/{table}/credentials";
+constexpr std::string_view kAttach = "/v1/{prefix}/namespaces/{namespace}/ducklake-credentials";
 constexpr std::string_view kSign = "/v1/{prefix}/namespaces/{namespace}/tables/{table}/sign";
 constexpr std::string_view kSignAnywhere = "/v1/{prefix}/aws/s3/sign";
 constexpr std::string_view kSignOfDefault = "/v1/aws/s3/sign";
@@ -158,6 +169,19 @@ constexpr Route kRoutes[] = {
      .schema = "LoadCredentialsResponse",
      .in_config = InConfig::kYes,
      .answer = load_credentials},
+    {.method = kGet,
+     .path = kAttach,
+     .operation_id = "ducklakeCredentials",
+     .gate = RouteGate::kPath,
+     .action = Action::kAttachLake,
+     .takes_principal = true,
+     .summary = "A PostgreSQL role and keys, to attach the DuckLake itself in DuckDB",
+     .tag = kCatalog,
+     .query = kAttachQuery,
+     .media_type = kJson,
+     .schema = "DucklakeCredentials",
+     .in_config = InConfig::kYes,
+     .answer = attach_lake},
     {.method = kPost,
      .path = kSign,
      .operation_id = "signRequest",

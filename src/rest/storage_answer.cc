@@ -30,16 +30,6 @@ Config deployment_config(const StorageSettings& storage) {
   return out;
 }
 
-// "2026-11-30T03:31:03Z"
-std::string iso_time(std::chrono::sys_seconds time) {
-  const auto day = std::chrono::floor<std::chrono::days>(time);
-  const std::chrono::year_month_day date(day);
-  const std::chrono::hh_mm_ss clock(time - day);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", static_cast<int>(date.year()),
-                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-                     clock.hours().count(), clock.minutes().count(), clock.seconds().count());
-}
-
 // The members that differ from one grant of keys to the next.
 Config key_config(const catalog::VendedKeys& keys) {
   Config out;
@@ -103,6 +93,15 @@ std::string lower_word(std::string_view text) {
 }
 
 }  // namespace
+
+std::string iso_time(std::chrono::sys_seconds time) {
+  const auto day = std::chrono::floor<std::chrono::days>(time);
+  const std::chrono::year_month_day date(day);
+  const std::chrono::hh_mm_ss clock(time - day);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", static_cast<int>(date.year()),
+                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                     clock.hours().count(), clock.minutes().count(), clock.seconds().count());
+}
 
 catalog::DelegationRequest delegation_of(const net::Request& request) {
   catalog::DelegationRequest out;

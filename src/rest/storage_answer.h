@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <string_view>
 
@@ -28,6 +29,9 @@ struct StorageAnswer {
 StorageAnswer storage_answer(const StorageSettings& storage, std::string_view catalog_id,
                              const catalog::StorageGrant& grant, const catalog::TableRef& table,
                              const std::string& server_url, const std::string& gateway_url);
+
+// "2026-11-30T03:31:03Z"
+std::string iso_time(std::chrono::sys_seconds time);
 
 // LoadCredentialsResponse. One entry, for the folder that holds all that the keys are for: clients
 // that refresh keys take one.

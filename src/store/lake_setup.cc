@@ -161,6 +161,17 @@ constexpr std::array kTriggers = {
             "CREATE CONSTRAINT TRIGGER duckicelake_inlined AFTER INSERT ON "
             "{schema}.ducklake_inlined_data_tables DEFERRABLE INITIALLY DEFERRED "
             "FOR EACH ROW EXECUTE FUNCTION duckicelake.note_inlined()"},
+    Trigger{"duckicelake_inlined_armed", "bind vended roles on inlined tables that DuckDB adds",
+            "ducklake_inlined_data_tables",
+            "CREATE CONSTRAINT TRIGGER duckicelake_inlined_armed AFTER INSERT ON "
+            "{schema}.ducklake_inlined_data_tables DEFERRABLE INITIALLY DEFERRED "
+            "FOR EACH ROW EXECUTE FUNCTION duckicelake.arm_inlined()"},
+    Trigger{"duckicelake_deletes_armed", "bind vended roles on inlined deletes that DuckDB adds",
+            "ducklake_snapshot_changes",
+            "CREATE TRIGGER duckicelake_deletes_armed AFTER INSERT ON "
+            "{schema}.ducklake_snapshot_changes FOR EACH ROW "
+            "WHEN (NEW.changes_made LIKE '%inlined_delete:%') "
+            "EXECUTE FUNCTION duckicelake.arm_deletes()"},
 };
 
 // What the trigger duckicelake_inlined would have written before it was there.

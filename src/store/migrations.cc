@@ -3,6 +3,7 @@
 
 #include "pg/migrations.h"
 #include "store/access_schema.h"
+#include "store/direct_schema.h"
 #include "store/sidecar.h"
 
 namespace duckicelake::store {
@@ -399,7 +400,7 @@ CREATE TRIGGER raise_catalogs AFTER INSERT OR DELETE OR TRUNCATE
 }  // namespace
 
 Status migrate_sidecar(pg::Connection& connection) {
-  const std::array<pg::Migration, 10> migrations = {
+  const std::array<pg::Migration, 11> migrations = {
       pg::Migration{1, "tables of the projection", kTables},
       pg::Migration{2, "functions of the triggers", kFunctions},
       pg::Migration{3, "commits of clients", kCommits},
@@ -410,6 +411,8 @@ Status migrate_sidecar(pg::Connection& connection) {
       pg::Migration{8, "clients, roles and grants", kAccessTables},
       pg::Migration{9, "record of decisions", kAuditTable},
       pg::Migration{10, "catalogs of all processes", kRegistry},
+      pg::Migration{11, "roles for DuckDB users",
+                    kDirectTables + kDirectFunctions + kDirectWrites + kDirectArming},
   };
   DIL_TRY(pg::MigrationReport report,
           pg::run_migrations(connection, pg::SqlIdent::constant("duckicelake"), migrations));

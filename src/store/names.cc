@@ -127,6 +127,11 @@ Result<std::vector<std::string>> list(pg::Connection& connection, const Lake& la
   return out;
 }
 
+constexpr Sql kTableIds =
+    "SELECT table_id, table_name FROM {schema}.ducklake_table WHERE schema_id = $1 "
+    "AND end_snapshot IS NULL AND NOT starts_with(table_name, '__mask_') "
+    "ORDER BY table_name COLLATE \"C\" LIMIT $2";
+
 }  // namespace
 
 Result<std::vector<NamespaceRow>> list_namespaces(pg::Connection& connection, const Lake& lake) {
@@ -211,6 +216,23 @@ Result<std::vector<std::string>> list_tables(pg::Connection& connection, const L
 Result<std::vector<std::string>> list_views(pg::Connection& connection, const Lake& lake,
                                             SchemaId schema, const PageRequest& page) {
   return list(connection, lake, kViews, schema, page);
+}
+
+Result<std::vector<NamedTable>> list_table_ids(pg::Connection& connection, const Lake& lake,
+                                               SchemaId schema, std::int64_t limit) {
+  DIL_TRY(const pg::ResultSet rows,
+          connection.exec(
+              Statement{pg::sql_for_schema(lake.metadata_schema, kTableIds), {schema, limit}}));
+  std::vector<NamedTable> out;
+  for (const pg::Row row : rows) {
+    RowReader in(row);
+    NamedTable one;
+    one.id = TableId(in.int64());
+    one.name = in.text();
+    DIL_CHECK_OK(in.status());
+    out.push_back(std::move(one));
+  }
+  return out;
 }
 
 Result<std::optional<TableName>> find_table(pg::Connection& connection, const Lake& lake,

@@ -59,6 +59,14 @@ Result<std::vector<std::string>> list_tables(pg::Connection& connection, const L
 Result<std::vector<std::string>> list_views(pg::Connection& connection, const Lake& lake,
                                             SchemaId schema, const PageRequest& page);
 
+// Live tables of a schema, at most `limit`, by name; likewise.
+struct NamedTable {
+  TableId id;
+  std::string name;
+};
+Result<std::vector<NamedTable>> list_table_ids(pg::Connection& connection, const Lake& lake,
+                                               SchemaId schema, std::int64_t limit);
+
 struct TableName {
   TableId table_id;
   std::string uuid;
