@@ -63,7 +63,7 @@ BODIES = {
 }
 # What each operation asks for: r or w in the namespace, R or W in all, A of the administrator, and
 # - for nothing that a scope could decide at the route alone.
-READS = {"loadTable", "tableExists", "loadCredentials", "signRequest", "listTables",
+READS = {"loadTable", "tableExists", "loadCredentials", "ducklakeCredentials", "signRequest", "listTables",
          "loadNamespaceMetadata", "namespaceExists", "listViews", "loadView", "viewExists",
          "reportMetrics", "listFunctions", "loadFunction"}
 EVERYWHERE = {"createNamespace", "maintainCatalog"}
