@@ -69,7 +69,12 @@ void HeadReader::ask_here(std::size_t thread_index, HeadCallback callback) {
   next_.push_back({thread_index, std::move(callback)});
   if (is_reading() || start_is_due_) return;
   // Not at once: the requests that are ready at this moment ask first.
-  start_is_due_ = post_(kHomeThread, [this] {
+  start_after(1);
+}
+
+void HeadReader::start_after(int turns) {
+  start_is_due_ = post_(kHomeThread, [this, turns] {
+    if (turns > 1) return start_after(turns - 1);
     start_is_due_ = false;
     start();
   });
@@ -208,10 +213,12 @@ void HeadReader::finish(const Result<FreshHead>& result) {
   }
   std::vector<Question> questions = std::move(current_);
   current_ = std::move(spare_);
-  start();
   answer(questions, result);
   questions.clear();
   spare_ = std::move(questions);
+  // The I/O thread first looks for what arrived meanwhile, then takes it in: so that a read proves
+  // as many requests as there are. Their answers are the other reader's work for so long.
+  if (!next_.empty() && !is_reading() && !start_is_due_) start_after(2);
 }
 
 void HeadReader::answer(std::vector<Question>& questions, const Result<FreshHead>& result) {

@@ -38,8 +38,9 @@ struct HeadCounters {
 
 // Reads a lake's head for questions of the I/O threads, on I/O thread kHomeThread and without
 // another thread: it has a session of its own, whose socket that thread watches. One read is under
-// way at a time. Questions that arrive meanwhile share the next one, which is sent when the answer
-// has come and before anybody is told, so that PostgreSQL and the I/O thread work side by side.
+// way at a time. Questions that arrive meanwhile share the next one, which is sent when the answers
+// are given and what arrived with them has asked. With a second reader PostgreSQL and the I/O
+// thread work side by side.
 //
 // Sessions are opened by a thread that lives for as long. A session that is lost during a read is
 // replaced once, within the time of the read.
@@ -79,6 +80,7 @@ class HeadReader final : public net::SocketListener {
   void ask_here(std::size_t thread_index, HeadCallback callback);
   void take_foreign();
   void start();
+  void start_after(int turns);  // of the I/O thread's loop
   void connect();
   void on_connected(Result<pg::AsyncConnection> opened);
   void send_head();
