@@ -70,6 +70,7 @@ class Writer {
  public:
   Writer(std::string& out, std::size_t size) : out_(out) { out_.resize(size); }
   Writer& operator<<(std::string_view text) {
+    if (text.empty()) return *this;  // may have no address
     std::memcpy(out_.data() + end_, text.data(), text.size());
     end_ += text.size();
     return *this;
