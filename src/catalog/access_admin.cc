@@ -9,6 +9,7 @@
 #include "auth/crypto.h"
 #include "auth/jwt.h"
 #include "base/bytes.h"
+#include "catalog/random_name.h"
 #include "catalog/write_run.h"
 
 namespace duckicelake::catalog {
@@ -16,12 +17,6 @@ namespace {
 
 constexpr std::size_t kSecretBytes = 32;
 constexpr std::size_t kSaltBytes = 16;
-
-std::string random_bytes(std::size_t count) {
-  std::string out(count, '\0');
-  DIL_ASSERT(::getentropy(out.data(), out.size()) == 0);
-  return out;
-}
 
 ObjectRef named(std::string name) {
   ObjectRef out;

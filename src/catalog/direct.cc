@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/bytes.h"
+#include "base/quote.h"
 #include "catalog/access.h"
 #include "catalog/audit.h"
 #include "catalog/random_name.h"
@@ -21,13 +22,6 @@ constexpr std::chrono::seconds kLeastDuration{900};
 // A role that is handed out again has at least so long to live.
 constexpr std::chrono::seconds kLeastLeft{60};
 
-std::string random_hex(std::size_t digits) {
-  std::string out;
-  while (out.size() < digits) out += random_name();
-  out.resize(digits);
-  return out;
-}
-
 // "duckicelake_p_<name>_<hash>_<nonce>": people see whose it is, and no two are alike.
 std::string role_name(const std::string& principal) {
   std::string name;
@@ -38,7 +32,7 @@ std::string role_name(const std::string& principal) {
     name.push_back(is_fit ? lower : '_');
   }
   return fmt::format("{}{}_{}_{}", store::kVendedRolePrefix, name,
-                     sign::sha256_hex(principal).substr(0, 8), random_hex(6));
+                     sign::sha256_hex(principal).substr(0, 8), to_hex(random_bytes(3)));
 }
 
 // A value of libpq's "key=value" form.
@@ -54,29 +48,14 @@ std::string conninfo_value(std::string_view value) {
   return out;
 }
 
-std::string sql_literal(std::string_view value) {
-  std::string out = "'";
-  for (const char c : value) {
-    if (c == '\'') out.push_back('\'');
-    out.push_back(c);
-  }
-  out.push_back('\'');
-  return out;
-}
-
+// As people write it.
 std::string sql_identifier(std::string_view name) {
   const bool is_plain = !name.empty() && !(name[0] >= '0' && name[0] <= '9') &&
                         std::all_of(name.begin(), name.end(), [](char c) {
                           return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
                         });
   if (is_plain) return std::string(name);
-  std::string out = "\"";
-  for (const char c : name) {
-    if (c == '"') out.push_back('"');
-    out.push_back(c);
-  }
-  out.push_back('"');
-  return out;
+  return quote_identifier(name);
 }
 
 std::string levels_json(const auth::ScopeSet& scopes, auth::Right right) {
@@ -268,10 +247,10 @@ Result<DirectAccess::KnownRole> DirectAccess::make_role(const Caller& caller,
   }
   KnownRole out;
   out.name = role.name;
-  out.password = Secret(random_hex(64));
+  out.password = Secret(to_hex(random_bytes(32)));
   out.expires_at = role.expires_at;
   out.made = config_.now();
-  role.verifier = sign::scram_verifier(out.password, random_hex(16));
+  role.verifier = sign::scram_verifier(out.password, random_bytes(16));
   std::optional<std::int64_t> version;
   if (caller.access) version = caller.access->version();
   DIL_TRY(pg::Lease lease, backends_.pool.acquire(backends_.deadline()));
@@ -374,12 +353,12 @@ Result<DirectGrant> DirectAccess::grant(const Caller& caller, const DirectReques
       "host={} port={} dbname={} user={} password={}", conninfo_value(config_.host), config_.port,
       conninfo_value(config_.database), role->name, role->password.reveal());
   if (!config_.sslmode.empty()) dsn += " sslmode=" + config_.sslmode;
-  std::string options = "DATA_PATH " + sql_literal(out.data_path);
+  std::string options = "DATA_PATH " + quote_literal(out.data_path);
   const std::string& schema = backends_.lake.metadata_schema.name();
-  if (schema != "public") options += ", METADATA_SCHEMA " + sql_literal(schema);
+  if (schema != "public") options += ", METADATA_SCHEMA " + quote_literal(schema);
   options += request.is_write ? ", DATA_INLINING_ROW_LIMIT 0" : ", READ_ONLY";
   out.attach_sql =
-      Secret(fmt::format("ATTACH {} AS {} ({})", sql_literal("ducklake:postgres:" + dsn),
+      Secret(fmt::format("ATTACH {} AS {} ({})", quote_literal("ducklake:postgres:" + dsn),
                          sql_identifier(backends_.lake.catalog_id), options));
   out.dsn = Secret(std::move(dsn));
   record(caller, target.object, "ok", request.is_write ? "a role to write" : "a role to read",

@@ -216,8 +216,9 @@ void HeadReader::finish(const Result<FreshHead>& result) {
   answer(questions, result);
   questions.clear();
   spare_ = std::move(questions);
-  // The I/O thread first looks for what arrived meanwhile, then takes it in: so that a read proves
-  // as many requests as there are. Their answers are the other reader's work for so long.
+  // In one turn the I/O thread finds what arrived while answers were given, in the next it has
+  // taken it in: then a read proves as many requests as there are. Meanwhile the other reader is at
+  // work.
   if (!next_.empty() && !is_reading() && !start_is_due_) start_after(2);
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "base/quote.h"
 #include "json/value.h"
 #include "json/writer.h"
 #include "translate/column_types.h"
@@ -13,16 +14,6 @@ namespace {
 
 constexpr std::size_t kMaxColumnDepth = 64;
 constexpr std::size_t kMaxIdentifier = 63;  // PostgreSQL cuts longer names
-
-std::string quoted(std::string_view name) {
-  std::string out = "\"";
-  for (char c : name) {
-    out.push_back(c);
-    if (c == '"') out.push_back('"');
-  }
-  out.push_back('"');
-  return out;
-}
 
 using Children = std::unordered_map<std::int32_t, std::vector<const ducklake::ColumnRow*>>;
 
@@ -57,7 +48,7 @@ Result<ParquetColumn> parquet_column(const ducklake::ColumnRow& row, const Child
     out.duckdb_type = "STRUCT(";
     for (std::size_t i = 0; i < out.children.size(); ++i) {
       if (i > 0) out.duckdb_type.append(", ");
-      out.duckdb_type.append(quoted(out.children[i].name))
+      out.duckdb_type.append(quote_identifier(out.children[i].name))
           .append(" ")
           .append(out.children[i].duckdb_type);
     }

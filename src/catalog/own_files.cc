@@ -16,11 +16,9 @@ constexpr std::int64_t kMaxFiles = 100'000;
 }  // namespace
 
 Status check_own_files(pg::Connection& connection, const store::Lake& lake, TableId table) {
-  std::string beside = lake.data_path;
-  while (beside.ends_with('/')) beside.pop_back();
-  beside += "-iceberg/" + lake.catalog_id + "/";
   DIL_TRY(const store::TableStorage found,
-          store::load_table_storage(connection, lake, table, beside, {kMaxFiles, 1}));
+          store::load_table_storage(connection, lake, table, store::iceberg_only_root(lake),
+                                    {kMaxFiles, 1}));
   std::vector<std::string> elsewhere;
   const auto look = [&](const std::string& uri) {
     if (!is_in_own_place(lake, uri)) elsewhere.push_back(uri);

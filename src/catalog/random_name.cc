@@ -2,6 +2,7 @@
 #include "catalog/random_name.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstdint>
@@ -14,6 +15,12 @@ namespace duckicelake::catalog {
 std::string random_name() {
   thread_local std::random_device device;
   return fmt::format("{:08x}{:08x}", device(), device());
+}
+
+std::string random_bytes(std::size_t count) {
+  std::string out(count, '\0');
+  DIL_ASSERT(::getentropy(out.data(), out.size()) == 0);
+  return out;
 }
 
 std::string random_uuid() {

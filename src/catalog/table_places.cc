@@ -6,7 +6,7 @@ namespace duckicelake::catalog {
 bool is_in_own_place(const store::Lake& lake, std::string_view uri) {
   std::string base = lake.data_path;
   while (base.ends_with('/')) base.pop_back();
-  return uri.starts_with(base + "/") || uri.starts_with(base + "-iceberg/" + lake.catalog_id + "/");
+  return uri.starts_with(base + "/") || uri.starts_with(store::iceberg_only_root(lake));
 }
 
 Result<TablePlaces> places_of(const store::Lake& lake, const ducklake::TableRow& table) {
@@ -27,7 +27,7 @@ Result<TablePlaces> places_of(const store::Lake& lake, const ducklake::TableRow&
   places.location = table.path;
   while (places.location.ends_with('/')) places.location.pop_back();
   places.metadata = places.location + "/metadata/";
-  places.iceberg_only = base + "-iceberg/" + lake.catalog_id + "/" + table.uuid + "/";
+  places.iceberg_only = store::iceberg_only_root(lake) + table.uuid + "/";
   return places;
 }
 

@@ -54,8 +54,6 @@ Status ask(const Context& context, const Call& call, catalog::Action action,
   return catalog::check_authorized(mode, call.caller, action, object);
 }
 
-bool is_true(std::string_view text) { return text == "1" || text == "true" || text == "yes"; }
-
 }  // namespace
 
 catalog::AuthMode auth_mode(const Context& context) {

@@ -72,6 +72,11 @@ struct Call {
   Result<std::optional<std::string_view>> parameter(std::string_view name) const;
 };
 
+// Query parameters that switch something on.
+inline bool is_true(std::string_view text) {
+  return text == "1" || text == "true" || text == "yes";
+}
+
 // What all calls share. Immutable, but for the caches inside.
 struct Context {
   const RestConfig config;

@@ -12,9 +12,6 @@
 namespace duckicelake::rest {
 namespace {
 
-constexpr std::chrono::seconds kLongest{43'200};
-
-bool is_true(std::string_view text) { return text == "1" || text == "true" || text == "yes"; }
 bool is_false(std::string_view text) {
   return text.empty() || text == "0" || text == "false" || text == "no";
 }
@@ -35,7 +32,7 @@ Result<catalog::DirectRequest> read_request(const Call& call) {
     if (failure != std::errc() || end != last || seconds < 0) {
       return invalid_argument("duration_seconds must be a number of seconds");
     }
-    out.duration = std::min(std::chrono::seconds(seconds), kLongest);
+    out.duration = std::chrono::seconds(seconds);
   }
   DIL_TRY(const auto write, call.parameter("write"));
   if (write) {

@@ -16,7 +16,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kRulesTime{10};
 // A body of which the rules need not be asked first: who comes in at all may send so much.
 constexpr std::uint64_t kSmallBody = std::uint64_t{64} << 10;
 

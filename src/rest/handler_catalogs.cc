@@ -10,8 +10,6 @@
 namespace duckicelake::rest {
 namespace {
 
-constexpr std::chrono::seconds kRulesTime{10};
-
 Error no_such_warehouse(std::string_view id) {
   return make_error(Code::kNoSuchWarehouse, "Warehouse does not exist: {}", id);
 }

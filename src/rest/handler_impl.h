@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -17,6 +18,9 @@
 namespace duckicelake::rest {
 
 using CallPtr = std::shared_ptr<Call>;
+
+// For reading the access rules anew.
+inline constexpr std::chrono::seconds kRulesTime{10};
 
 // The way of a call from its first byte to its answer: handler.cc; and to the catalog that it is
 // about, when that is not the process's own: handler_catalogs.cc. Steps run on the call's I/O

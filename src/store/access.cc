@@ -88,7 +88,8 @@ constexpr Sql kListKeys =
 constexpr Sql kInsertClient =
     // Tokens of an earlier client of this id stay void.
     "INSERT INTO duckicelake.client (client_id, scope, roles, account, tokens_from) "
-    "VALUES ($1, $2, $3, $4, extract(epoch FROM now())::bigint + 1) ON CONFLICT DO NOTHING";
+    "SELECT $1, $2, $3, $4, greatest(extract(epoch FROM now())::bigint, deleted_tokens_until) + 1 "
+    "FROM duckicelake.access_version ON CONFLICT DO NOTHING";
 constexpr Sql kInsertSecret =
     "INSERT INTO duckicelake.client_secret (client_id, hash) VALUES ($1, $2)";
 constexpr Sql kUpdateClient =

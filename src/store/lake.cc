@@ -242,6 +242,12 @@ Status read_mappings(const pg::ResultSet& rows, TableDefinition& out) {
 
 }  // namespace
 
+std::string iceberg_only_root(const Lake& lake) {
+  std::string base = lake.data_path;
+  while (base.ends_with('/')) base.pop_back();
+  return base + "-iceberg/" + lake.catalog_id + "/";
+}
+
 Result<Lake> open_lake(pg::Connection& connection, std::string catalog_id, pg::SqlIdent schema) {
   DIL_TRY(pg::ResultSet exists, connection.exec(kMetadataTable, {schema.name()}));
   DIL_TRY(std::int64_t count, exists.row(0).int64(0));

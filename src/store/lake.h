@@ -24,6 +24,10 @@ struct Lake {
   std::string format_version;  // "1.0" or "0.4"
 };
 
+// Beside DATA_PATH, for files that only Iceberg metadata names: "s3://bucket/prefix-iceberg/" and
+// the catalog's id, ending in '/'.
+std::string iceberg_only_root(const Lake& lake);
+
 // Reads data_path, version and encryption from ducklake_metadata.
 // kUnsupported: a format version that this project does not know, an encrypted lake, a DATA_PATH
 // that is not on S3. kNotFound: the schema holds no DuckLake.

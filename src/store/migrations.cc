@@ -397,10 +397,25 @@ CREATE TRIGGER raise_catalogs AFTER INSERT OR DELETE OR TRUNCATE
   ON duckicelake.catalog FOR EACH STATEMENT EXECUTE FUNCTION duckicelake.raise_catalogs();
 )sql";
 
+// Tokens of deleted clients are void also when a client of the same id is made again: those of the
+// new one begin after them. Seconds since the epoch.
+constexpr Sql kDeletedClients = R"sql(
+ALTER TABLE duckicelake.access_version ADD COLUMN deleted_tokens_until bigint NOT NULL DEFAULT 0;
+CREATE FUNCTION duckicelake.keep_deleted_client() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog AS $$
+BEGIN
+  UPDATE duckicelake.access_version
+  SET deleted_tokens_until = greatest(deleted_tokens_until, OLD.tokens_from);
+  RETURN NULL;
+END $$;
+CREATE TRIGGER keep_deleted_client AFTER DELETE ON duckicelake.client
+  FOR EACH ROW EXECUTE FUNCTION duckicelake.keep_deleted_client();
+)sql";
+
 }  // namespace
 
 Status migrate_sidecar(pg::Connection& connection) {
-  const std::array<pg::Migration, 11> migrations = {
+  const std::array<pg::Migration, 12> migrations = {
       pg::Migration{1, "tables of the projection", kTables},
       pg::Migration{2, "functions of the triggers", kFunctions},
       pg::Migration{3, "commits of clients", kCommits},
@@ -413,6 +428,7 @@ Status migrate_sidecar(pg::Connection& connection) {
       pg::Migration{10, "catalogs of all processes", kRegistry},
       pg::Migration{11, "roles for DuckDB users",
                     kDirectTables + kDirectFunctions + kDirectWrites + kDirectArming},
+      pg::Migration{12, "tokens of deleted clients", kDeletedClients},
   };
   DIL_TRY(pg::MigrationReport report,
           pg::run_migrations(connection, pg::SqlIdent::constant("duckicelake"), migrations));

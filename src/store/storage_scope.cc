@@ -220,11 +220,9 @@ Result<std::optional<TableId>> find_table_of_uuid(pg::Connection& connection, co
 
 Result<std::optional<ObjectOwner>> find_object_owner(pg::Connection& connection, const Lake& lake,
                                                      const std::string& uri) {
-  std::string beside = lake.data_path;
-  while (beside.ends_with('/')) beside.pop_back();
-  beside += "-iceberg/" + lake.catalog_id + "/";
   const std::array<Statement, 2> statements = {
-      in_schema(lake, kOwner, {lake.data_path, uri, beside}), in_schema(lake, kOwnerOfFile, {uri})};
+      in_schema(lake, kOwner, {lake.data_path, uri, iceberg_only_root(lake)}),
+      in_schema(lake, kOwnerOfFile, {uri})};
   for (const Statement& statement : statements) {
     DIL_TRY(pg::ResultSet rows, connection.exec(statement));
     if (rows.empty()) continue;

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "base/bytes.h"
+#include "base/quote.h"
 #include "iceberg/temporal.h"
 #include "iceberg/value.h"
 #include "translate/stats_value.h"
@@ -173,16 +174,6 @@ std::optional<std::string> native_transform(const iceberg::Transform& transform)
   }
 }
 
-std::string quoted(std::string_view name) {
-  std::string out = "\"";
-  for (const char c : name) {
-    if (c == '"') out.push_back('"');
-    out.push_back(c);
-  }
-  out.push_back('"');
-  return out;
-}
-
 }  // namespace
 
 std::vector<ducklake::ColumnStats> file_stats(const manifest::DataFile& file,
@@ -274,7 +265,7 @@ std::optional<std::vector<ducklake::SortExpression>> native_sort(const iceberg::
     const bool is_top = source != nullptr && schema.find_top_level(source->name) == source;
     if (!is_top || field.transform.kind != TransformKind::kIdentity) return std::nullopt;
     out.push_back(
-        {quoted(source->name),
+        {quote_identifier(source->name),
          field.direction == iceberg::SortDirection::kAscending ? "ASC" : "DESC",
          field.null_order == iceberg::NullOrder::kNullsFirst ? "NULLS_FIRST" : "NULLS_LAST"});
   }

@@ -46,6 +46,16 @@ def fresh_plain_lake(stack):
     lake.close()
 
 
+@pytest.fixture(scope="module")
+def own_lake(stack):
+    """A lake of this module's own, prepared by `duckicelake init`; its servers are the module's."""
+    lake = Lake(stack)
+    done = command(lake, "init")
+    assert done.returncode == 0, f"init: {done.stdout}\n{done.stderr}"
+    yield lake
+    lake.close()
+
+
 def served_lake(stack, **settings):
     """A new lake, prepared by `duckicelake init`, and a server on it; a generator for fixtures."""
     lake = Lake(stack)

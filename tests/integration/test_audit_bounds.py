@@ -99,7 +99,9 @@ def test_a_change_that_cannot_be_recorded_is_not_made(guarded):
     with Held(guarded.lake):
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
             asked = pool.submit(writer.post, "/namespaces", {"namespace": ["waits"]})
-            time.sleep(1)
+            eventually("it waits for the record", lambda: guarded.lake.rows(
+                "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%%audit%%' "
+                "AND datname = current_database()"))
             assert not asked.done()
             assert not guarded.lake.rows("SELECT 1 FROM ducklake_schema WHERE schema_name = 'waits'")
             guarded.lake.rows("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE wait_event_type = 'Lock' "

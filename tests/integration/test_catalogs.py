@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import concurrent.futures
-import json
-import re
 import statistics
 import time
 
@@ -12,8 +10,8 @@ import pytest
 import requests
 from lib import auth, raw_s3
 from lib.clients import DuckDBIceberg, PyIceberg
-from lib.lakes import Lake, duck
-from lib.server import Server, command, encoded, eventually, free_port
+from lib.lakes import duck
+from lib.server import Server, command, eventually, free_port
 from lib.tenants import LONG, Tenant, close, create, spec
 from test_vend_matrix import VENDED, key_of, keys_of
 
@@ -22,28 +20,19 @@ SECRET = "a-secret-of-the-gateway-for-tests-only"
 
 
 @pytest.fixture(scope="module")
-def ground(stack):
-    lake = Lake(stack)
-    done = command(lake, "init")
-    assert done.returncode == 0, f"init: {done.stdout}\n{done.stderr}"
-    yield lake
-    lake.close()
-
-
-@pytest.fixture(scope="module")
-def server(ground):
-    running = Server(ground).start()
+def server(own_lake):
+    running = Server(own_lake).start()
     yield running
     assert running.stop() == 0
 
 
 @pytest.fixture(scope="module")
-def guarded(ground):
+def guarded(own_lake):
     """With authentication; the clients of two accounts."""
     clients = (f"{auth.ADMIN[0]}:{auth.ADMIN[1]},anna:anna-secret|*:*:*|analyst|north,"
                "nora:nora-secret|*:rw||north,sam:sam-secret|*:rw||south,free:free-secret|*:rw")
     clients = clients.replace("anna-secret|*:*:*", "anna-secret|*:rw broker")
-    running = Server(ground, DUCKICELAKE_OAUTH_CLIENTS=clients,
+    running = Server(own_lake, DUCKICELAKE_OAUTH_CLIENTS=clients,
                      DUCKICELAKE_OAUTH_JWT_SECRET=auth.SECRET).start()
     yield running
     assert running.stop() == 0
@@ -497,9 +486,9 @@ def test_keys_for_one_tenants_table_open_nothing_of_the_other(pair, objects):
 
 
 @pytest.fixture(scope="module")
-def keyless(ground, pair):
+def keyless(own_lake, pair):
     port = free_port()
-    running = Server(ground, DUCKICELAKE_STS_ENDPOINT="none", DUCKICELAKE_S3_GATEWAY_ENABLED="1",
+    running = Server(own_lake, DUCKICELAKE_STS_ENDPOINT="none", DUCKICELAKE_S3_GATEWAY_ENABLED="1",
                      DUCKICELAKE_S3_GATEWAY_SECRET=SECRET, DUCKICELAKE_S3_GATEWAY_PORT=port,
                      DUCKICELAKE_S3_GATEWAY_URL=f"http://127.0.0.1:{port}",
                      DUCKICELAKE_METRICS_CATALOG_LABELS="1").start()

@@ -11,22 +11,10 @@ import pytest
 import requests
 from lib import auth, raw_s3
 from lib.certificates import Authority, TlsFront
-from lib.lakes import Lake, private_stack
+from lib.lakes import Lake
 from lib.rest import error_of
 from lib.server import Server, command, eventually, free_port
 from test_vend_matrix import VENDED, key_of, keys_of
-
-
-@pytest.fixture(scope="module")
-def own_stack():
-    """A stack of this module's own: its PostgreSQL is made to speak TLS."""
-    given = os.environ.pop("DUCKICELAKE_TEST_STACK", None)
-    try:
-        with private_stack() as running:
-            yield running
-    finally:
-        if given:
-            os.environ["DUCKICELAKE_TEST_STACK"] = given
 
 
 @pytest.fixture(scope="module")
