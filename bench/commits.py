@@ -49,6 +49,9 @@ def commits(env: dict, url: str, space: str, clients: int, tables: int, seconds:
     result = json.loads(out.stdout)
     after = metrics(url)
     done = after['duckicelake_commit_total{outcome="ok"}'] - before['duckicelake_commit_total{outcome="ok"}'] - 0
+    shared = (after["duckicelake_commit_written_total"] - before["duckicelake_commit_written_total"]) / max(
+        1, after["duckicelake_commit_transactions_total"] - before["duckicelake_commit_transactions_total"])
+    result["commits_per_transaction"] = round(shared, 1)
     for name in ("pg_statements_total", "pg_round_trips_total", "s3_sent_bytes_total"):
         key = f"duckicelake_{name}"
         result[name.removesuffix("_total") + "_per_commit"] = round((after[key] - before[key]) / max(1, done), 1)
@@ -175,7 +178,8 @@ def main() -> int:
                           f"({result['commits_per_second'] / own:.2f} of DuckDB's own), "
                           f"{result['conflicts_per_second']:.1f} conflicts/s, p50 {result['p50_ms']:.1f} ms, "
                           f"p99 {result['p99_ms']:.1f} ms; per commit {result['pg_statements_per_commit']} statements in "
-                          f"{result['pg_round_trips_per_commit']} round trips, {result['s3_sent_bytes_per_commit']:.0f} bytes "
+                          f"{result['pg_round_trips_per_commit']} round trips, {result['commits_per_transaction']} commits a "
+                          f"transaction, {result['s3_sent_bytes_per_commit']:.0f} bytes "
                           f"to S3, {result['bytes_per_answer']:.0f} bytes answered", flush=True)
         finally:
             stack.destroy()

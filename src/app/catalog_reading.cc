@@ -31,6 +31,8 @@ void add_service(catalog::ServiceCounters& to, const catalog::ServiceCounters& o
   to.commits_unknown += of.commits_unknown;
   to.commits_failed += of.commits_failed;
   to.commit_retries += of.commit_retries;
+  to.commit_transactions += of.commit_transactions;
+  to.commits_written += of.commits_written;
 }
 
 void add_storage(StorageParts::Reading& to, const StorageParts::Reading& of) {

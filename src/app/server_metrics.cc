@@ -125,6 +125,12 @@ void write_catalog(PerCatalog& out) {
   out.counter("duckicelake_commit_retries_total",
               "Rounds of commits that were made again because others wrote meanwhile",
               [](Reading r) { return r.service.commit_retries; });
+  out.counter("duckicelake_commit_transactions_total",
+              "Transactions in which commits of tables became durable",
+              [](Reading r) { return r.service.commit_transactions; });
+  out.counter("duckicelake_commit_written_total",
+              "Commits that they hold: several share one when they are ready at the same time",
+              [](Reading r) { return r.service.commits_written; });
   out.sorted<Count>("duckicelake_files_written_total", "Objects that projections wrote", "kind",
                     {{"manifest", [](Reading r) { return r.service.manifests_written; }},
                      {"manifest_list", [](Reading r) { return r.service.manifest_lists_written; }},

@@ -121,6 +121,8 @@ class AuditTrail {
   void add_change(store::AuditRow row);
   // The changes go out with the transaction's next statement.
   void write_in(pg::Transaction& transaction);
+  // That transaction was rolled back, and the use case begins again.
+  void was_rolled_back() { is_written_ = false; }
   // At the end of the request: records the changes that no transaction did, because nothing was
   // changed or the change failed (then `error` says how).
   void finish(const Error* error) noexcept;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "catalog/parallel.h"
 #include "catalog/random_name.h"
@@ -368,7 +369,8 @@ Status FilePreparer::write_deletes(PreparedFiles& out) {
 Status write_files(pg::Transaction& transaction, const store::Lake& lake,
                    const ducklake::TableRow& table, const PreparedFiles& files,
                    const FilingRules& rules, SnapshotId snapshot, std::int64_t next_file_id,
-                   std::span<const ducklake::InlinedTable> inlined, OwnIds& own_ids) {
+                   std::span<const ducklake::InlinedTable> inlined, OwnIds& own_ids,
+                   std::optional<store::TableStatistics>& statistics) {
   if (files.ends_everything) {
     DIL_CHECK_OK(store::end_all_files(transaction, lake, table.table_id, snapshot, inlined));
   }
@@ -380,7 +382,10 @@ Status write_files(pg::Transaction& transaction, const store::Lake& lake,
         store::end_inlined_rows(transaction, lake, end.table, end.begin, snapshot, end.row_ids));
   }
   if (!files.added.empty()) {
-    DIL_TRY(store::TableStatistics now, store::load_statistics(transaction, lake, table.table_id));
+    if (!statistics) {
+      DIL_TRY(statistics, store::load_statistics(transaction, lake, table.table_id));
+    }
+    const store::TableStatistics now = *std::exchange(statistics, std::nullopt);
     store::TableTotals totals = now.totals.value_or(store::TableTotals{});
     std::vector<std::int64_t> mapping_ids;
     for (const auto& mapping : files.mappings) {

@@ -126,7 +126,8 @@ struct FilingRules {
 };
 
 // Writes one prepared snapshot. `next_file_id` is the first of its reserved ids. `own_ids` carries
-// the ids of files that the commit added, by path, from one snapshot to the next.
+// the ids of files that the commit added, by path, from one snapshot to the next. `statistics` are
+// the table's, read in this transaction, or absent; they are used up.
 struct OwnIds {
   std::unordered_map<std::string, std::int64_t> data;
   std::unordered_map<std::string, std::int64_t> deletes;  // by data path
@@ -134,6 +135,7 @@ struct OwnIds {
 Status write_files(pg::Transaction& transaction, const store::Lake& lake,
                    const ducklake::TableRow& table, const PreparedFiles& files,
                    const FilingRules& rules, SnapshotId snapshot, std::int64_t next_file_id,
-                   std::span<const ducklake::InlinedTable> inlined, OwnIds& own_ids);
+                   std::span<const ducklake::InlinedTable> inlined, OwnIds& own_ids,
+                   std::optional<store::TableStatistics>& statistics);
 
 }  // namespace duckicelake::catalog

@@ -2,9 +2,7 @@
 #include "catalog/commit_run.h"
 
 #include <algorithm>
-#include <limits>
 #include <set>
-#include <thread>
 
 #include "catalog/audit.h"
 #include "ducklake/changes.h"
@@ -26,31 +24,13 @@ bool must_not_exist(const TableCommit& commit) {
 // So many snapshots of others are looked through; after more the table is projected anew.
 constexpr std::int64_t kMaxBehind = 1000;
 
-bool is_about(const ducklake::Change& change, TableId table) {
-  return change.id == table.value &&
-         (change.kind == ducklake::ChangeKind::kAlteredTable ||
-          change.kind == ducklake::ChangeKind::kDroppedTable || change.touches_data());
-}
-
-bool is_name_change(const ducklake::Change& change) {
-  using ducklake::ChangeKind;
-  switch (change.kind) {
-    case ChangeKind::kCreatedTable:
-    case ChangeKind::kCreatedView:
-    case ChangeKind::kDroppedTable:
-    case ChangeKind::kDroppedView:
-    case ChangeKind::kDroppedSchema: return true;
-    default: return false;
-  }
-}
-
 // Whether one of the snapshots up to `last` changed the table.
 Result<bool> touches(const std::vector<store::ChangesRow>& rows, TableId table, SnapshotId last) {
   for (const store::ChangesRow& row : rows) {
     if (row.snapshot > last) break;
     DIL_TRY(std::vector<ducklake::Change> changes, ducklake::parse_changes(row.changes_made));
     for (const ducklake::Change& change : changes) {
-      if (is_about(change, table)) return true;
+      if (change.is_about(table)) return true;
     }
   }
   return false;
@@ -71,6 +51,7 @@ Result<std::vector<std::shared_ptr<const TableView>>> CommitRun::run() {
     }
     unlock();
     if (!result.has_value() && !is_lost_race) return std::move(result).error();
+    if (context_.caller.trail != nullptr) context_.caller.trail->was_rolled_back();
     ++owner_.counters_.retries;
     if (pg::has_passed(until_)) break;
   }
@@ -92,8 +73,9 @@ Result<CommitRun::Round> CommitRun::round() {
   if (is_repeated_) return Round::kDone;
   DIL_CHECK_OK(lock_tables());
   DIL_CHECK_OK(plan());
-  const bool all_repeated = std::all_of(targets_.begin(), targets_.end(),
-                                        [](const Target& t) { return t.work->is_repeated(); });
+  const bool all_repeated =
+      std::all_of(targets_.begin(), targets_.end(),
+                  [](const CommitTarget& t) { return t.work->is_repeated(); });
   if (all_repeated) {
     is_repeated_ = true;
     return Round::kDone;
@@ -113,7 +95,7 @@ Status CommitRun::resolve() {
   pg::Connection& connection = **lease_;
   const store::Lake& lake = owner_.backends_.lake;
   for (const TableCommit& commit : commits_) {
-    Target target;
+    CommitTarget target;
     target.commit = &commit;
     DIL_TRY(target.space, require_namespace(connection, lake, commit.table.levels));
     DIL_TRY(std::optional<store::TableName> found,
@@ -148,7 +130,7 @@ Status CommitRun::resolve() {
 // In the order of their ids, so that two commits never wait for each other.
 Status CommitRun::lock_tables() {
   std::set<TableId> ids;
-  for (const Target& target : targets_) {
+  for (const CommitTarget& target : targets_) {
     if (target.id) ids.insert(*target.id);
   }
   for (const TableId id : ids) {
@@ -190,7 +172,7 @@ Status CommitRun::plan() {
   pg::Connection& connection = **lease_;
   const store::Lake& lake = owner_.backends_.lake;
   std::vector<objstore::PutObject> objects;
-  for (Target& target : targets_) {
+  for (CommitTarget& target : targets_) {
     std::shared_ptr<const TableView> view;
     std::optional<NewTablePlace> place;
     if (target.id) {
@@ -232,133 +214,17 @@ Status CommitRun::plan() {
   return {};
 }
 
-// Tables of one commit share its snapshots, each with ids of its own.
-Status CommitRun::take_slots(pg::Transaction& transaction, std::vector<store::Slot>& shared) {
-  std::size_t count = 0;
-  for (const Target& target : targets_) count = std::max(count, target.work->slots());
-  for (std::size_t i = 0; i < count; ++i) {
-    store::SlotNeeds needs;
-    for (const Target& target : targets_) {
-      if (i >= target.work->slots()) continue;
-      const store::SlotNeeds own = target.work->needs(i);
-      needs.changes_schema = needs.changes_schema || own.changes_schema;
-      needs.catalog_ids += own.catalog_ids;
-      needs.file_ids += own.file_ids;
-    }
-    DIL_TRY(store::Slot slot, store::take_slot(transaction, owner_.backends_.lake, needs));
-    shared.push_back(slot);
-  }
-  return {};
-}
-
-Result<bool> CommitRun::is_overtaken(pg::Connection& connection, SnapshotId before) {
-  SnapshotId oldest{std::numeric_limits<std::int64_t>::max()};
-  bool has_new = false;
-  for (const Target& target : targets_) {
-    if (target.work->is_new()) {
-      has_new = true;
-    } else {
-      oldest = std::min(oldest, target.work->view()->through());
-    }
-  }
-  const store::Lake& lake = owner_.backends_.lake;
-  if (has_new) {
-    for (const Target& target : targets_) {
-      if (!target.work->is_new()) continue;
-      const Status free = require_free_name(connection, lake, target.space,
-                                            target.commit->table.name, EntryKind::kTable);
-      if (!free.has_value()) return true;
-      DIL_TRY(std::optional<store::NamespaceRow> space,
-              store::find_namespace(connection, lake, target.commit->table.levels));
-      if (!space || space->schema_id != target.space.schema_id) return true;
-    }
-  }
-  if (oldest >= before) return false;
-  DIL_TRY(std::vector<store::ChangesRow> rows,
-          store::load_changes(connection, lake, oldest, before.value - oldest.value));
-  bool names_changed = false;
-  for (const store::ChangesRow& row : rows) {
-    if (row.snapshot > before) break;
-    DIL_TRY(std::vector<ducklake::Change> changes, ducklake::parse_changes(row.changes_made));
-    for (const ducklake::Change& change : changes) {
-      // A renamed table is "created" under its new name: the id does not show.
-      names_changed = names_changed || is_name_change(change);
-      for (const Target& target : targets_) {
-        if (!target.work->is_new() && is_about(change, target.work->table_id()) &&
-            row.snapshot > target.work->view()->through()) {
-          return true;
-        }
-      }
-    }
-  }
-  if (!names_changed) return false;
-  for (const Target& target : targets_) {
-    if (target.work->is_new()) continue;
-    DIL_TRY(std::optional<store::TableName> found,
-            store::find_table(connection, lake, target.space.schema_id, target.commit->table.name));
-    if (!found || found->table_id != *target.id) return true;
-  }
-  return false;
-}
-
 Result<CommitRun::Round> CommitRun::write() {
-  const store::Lake& lake = owner_.backends_.lake;
-  std::this_thread::sleep_until(owner_.pacer_.admit(SlotPacer::Clock::now()));
-  pg::Transaction transaction(**lease_);
-  if (context_.idempotency) {
-    DIL_TRY(std::optional<store::Outcome> known,
-            store::claim_key(transaction, lake, *context_.idempotency));
-    if (known && known->error) return std::move(*known->error);
-    if (known) {
-      is_repeated_ = true;
-      return Round::kDone;
-    }
+  ReadyCommit ready{context_, targets_, **lease_, until_};
+  DIL_TRY(Written written,
+          is_alone_ ? owner_.group_.write_alone(ready) : owner_.group_.write(ready));
+  switch (written) {
+    case Written::kDone: return Round::kDone;
+    case Written::kRepeated: is_repeated_ = true; return Round::kDone;
+    case Written::kAlone: is_alone_ = true; return Round::kAgain;
+    case Written::kAgain: return Round::kAgain;
   }
-  std::vector<store::Slot> shared;
-  DIL_CHECK_OK(take_slots(transaction, shared));
-  DIL_TRY(pg::Connection * connection, transaction.begun());
-  SnapshotId before;
-  if (shared.empty()) {
-    DIL_TRY(store::LakeHead head, store::load_head(*connection, lake));
-    before = head.snapshot;
-  } else {
-    before = SnapshotId(shared.front().snapshot.value - 1);
-    owner_.pacer_.note(shared.front().newest_foreign, SlotPacer::Clock::now());
-  }
-  DIL_TRY(bool is_late, is_overtaken(*connection, before));
-  if (is_late) return Round::kAgain;
-
-  std::vector<std::vector<ducklake::Change>> words(shared.size());
-  std::vector<store::Slot> next = shared;
-  for (Target& target : targets_) {
-    if (!target.work->changes_anything()) continue;
-    std::vector<store::Slot> own(next.begin(),
-                                 next.begin() + static_cast<std::ptrdiff_t>(target.work->slots()));
-    std::vector<std::vector<ducklake::Change>> own_words(own.size());
-    DIL_CHECK_OK(target.work->write(transaction, own, own_words));
-    target.id = target.work->table_id();
-    if (!own.empty() && target.work->changes_rows_only()) {
-      target.own.emplace(
-          OwnRows{target.work->definition(), own.front().snapshot, own.back().snapshot});
-    }
-    for (std::size_t i = 0; i < own.size(); ++i) {
-      words[i].insert(words[i].end(), own_words[i].begin(), own_words[i].end());
-      const store::SlotNeeds needs = target.work->needs(i);
-      next[i].first_catalog_id += needs.catalog_ids;
-      next[i].first_file_id += needs.file_ids;
-    }
-  }
-  for (std::size_t i = 0; i < shared.size(); ++i) {
-    DIL_CHECK_OK(store::record_slot(transaction, lake, shared[i].snapshot,
-                                    {ducklake::changes_text(words[i]), context_.caller.principal.id,
-                                     "Iceberg commit", std::nullopt}));
-  }
-  if (context_.idempotency) {
-    DIL_CHECK_OK(store::save_outcome(transaction, lake, *context_.idempotency, {}));
-  }
-  if (context_.caller.trail != nullptr) context_.caller.trail->write_in(transaction);
-  DIL_CHECK_OK(transaction.commit());
-  return Round::kDone;
+  return Round::kAgain;
 }
 
 // The change is durable: what fails from here on leaves the client with an unknown outcome, which
@@ -368,7 +234,7 @@ Result<std::vector<std::shared_ptr<const TableView>>> CommitRun::publish() {
   if (locks_.empty()) lease_.reset();
   std::vector<std::shared_ptr<const TableView>> views;
   std::set<TableId> done;
-  for (const Target& target : targets_) {
+  for (const CommitTarget& target : targets_) {
     if (!target.id || !done.insert(*target.id).second) continue;
     const OwnRows* own = target.own ? &*target.own : nullptr;
     auto previous = own != nullptr ? target.work->view() : owner_.cache_.find(*target.id);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "catalog/commit_group.h"
 #include "catalog/table_commits.h"
 #include "catalog/table_lock.h"
 
@@ -24,14 +25,6 @@ class CommitRun {
   Result<std::vector<std::shared_ptr<const TableView>>> run();
 
  private:
-  struct Target {
-    const TableCommit* commit = nullptr;
-    store::NamespaceRow space;
-    std::optional<TableId> id;
-    std::unique_ptr<TableWork> work;
-    std::size_t first_slot = 0;
-    std::optional<OwnRows> own;  // of a commit that changed rows only
-  };
   enum class Round { kDone, kAgain };
 
   Result<Round> round();
@@ -41,10 +34,6 @@ class CommitRun {
   // The cached view if nothing of the table changed since, else a new one.
   Result<std::shared_ptr<const TableView>> current_view(pg::Connection& connection, TableId table);
   Result<Round> write();
-  Status take_slots(pg::Transaction& transaction, std::vector<store::Slot>& shared);
-  // Whether somebody else changed one of the tables, or took a new one's name, after it was looked
-  // at and before our first snapshot.
-  Result<bool> is_overtaken(pg::Connection& connection, SnapshotId before);
   Result<std::vector<std::shared_ptr<const TableView>>> publish();
   Result<bool> was_answered_before(pg::Connection& connection);
   void unlock();
@@ -56,10 +45,11 @@ class CommitRun {
   const pg::Deadline until_;
 
   std::optional<pg::Lease> lease_;
-  std::vector<Target> targets_;
+  std::vector<CommitTarget> targets_;
   std::vector<TableLock> locks_;
   std::vector<TableId> latched_;
   bool is_repeated_ = false;
+  bool is_alone_ = false;  // the next round shares no transaction
 };
 
 }  // namespace duckicelake::catalog

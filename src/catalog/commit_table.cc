@@ -462,6 +462,11 @@ store::SlotNeeds TableWork::needs(std::size_t slot) const {
   return needs;
 }
 
+bool TableWork::adds_files() const {
+  return std::any_of(steps_.begin(), steps_.end(),
+                     [](const MainStep& step) { return !step.files.added.empty(); });
+}
+
 bool TableWork::changes_anything() const {
   if (is_repeated_) return false;
   if (slots() > 0 || !removed_.empty() || new_location_ || comment_) return true;
@@ -507,7 +512,7 @@ Status TableWork::write_snapshots(pg::Transaction& transaction,
       DIL_CHECK_OK(store::release_side_rows(transaction, deps_.lake, table_id_, paths));
     }
     DIL_CHECK_OK(write_files(transaction, deps_.lake, table_row_, step.files, rules, slot.snapshot,
-                             slot.first_file_id, definition_.inlined_tables, own));
+                             slot.first_file_id, definition_.inlined_tables, own, statistics_));
     using ducklake::ChangeKind;
     std::vector<ducklake::Change>& out = words[i];
     const auto word = [&](ChangeKind kind) { out.push_back({kind, table_id_.value, "", ""}); };

@@ -86,12 +86,16 @@ class TableWork {
   std::size_t slots() const;
   store::SlotNeeds needs(std::size_t slot) const;
   bool changes_anything() const;
+  // To a table that exists: its statistics change with them.
+  bool adds_files() const;
   // Not even the Iceberg side of the definition, nor refs.
   bool changes_rows_only() const { return changes_rows_only_; }
   // DuckLake's rows as they were before the commit.
   std::shared_ptr<const store::TableDefinition> definition() const;
   const std::vector<objstore::PutObject>& objects() const { return objects_; }
 
+  // The table's statistics as the transaction read them before `write`, which else does so itself.
+  void give_statistics(store::TableStatistics statistics) { statistics_ = std::move(statistics); }
   // Writes this table's rows. `slots` are those that were reserved for it, in order. Appends this
   // table's words, by slot.
   Status write(pg::Transaction& transaction, const std::vector<store::Slot>& slots,
@@ -191,6 +195,7 @@ class TableWork {
   std::unordered_set<std::int64_t> removed_;
   std::optional<FileWorld> world_;
   std::optional<FilePreparer> preparer_;
+  std::optional<store::TableStatistics> statistics_;
   std::vector<objstore::PutObject> objects_;
 
   // The definition's change.

@@ -365,6 +365,9 @@ ServiceCounters Service::counters() const {
   out.commits_unknown = c.unknown;
   out.commits_failed = c.failed;
   out.commit_retries = c.retries;
+  const CommitGroup::Counters& groups = impl_->commits.group_counters();
+  out.commit_transactions = groups.transactions;
+  out.commits_written = groups.commits;
   return out;
 }
 

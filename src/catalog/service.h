@@ -76,12 +76,14 @@ struct ServiceCounters {
   double eager_lag_seconds = 0;
 
   std::uint64_t commits_ok = 0;
-  std::uint64_t commits_repeated = 0;  // answered with the outcome of an earlier request
-  std::uint64_t commits_conflict = 0;  // 409
-  std::uint64_t commits_refused = 0;   // other 4xx
-  std::uint64_t commits_unknown = 0;   // CommitStateUnknown
-  std::uint64_t commits_failed = 0;    // 5xx
-  std::uint64_t commit_retries = 0;    // rounds made again beside DuckDB's writers
+  std::uint64_t commits_repeated = 0;     // answered with the outcome of an earlier request
+  std::uint64_t commits_conflict = 0;     // 409
+  std::uint64_t commits_refused = 0;      // other 4xx
+  std::uint64_t commits_unknown = 0;      // CommitStateUnknown
+  std::uint64_t commits_failed = 0;       // 5xx
+  std::uint64_t commit_retries = 0;       // rounds made again beside DuckDB's writers
+  std::uint64_t commit_transactions = 0;  // that commits were made in
+  std::uint64_t commits_written = 0;      // by these
 };
 
 class TableCommits;

@@ -11,10 +11,10 @@
 
 #include "base/result.h"
 #include "catalog/backends.h"
+#include "catalog/commit_group.h"
 #include "catalog/commit_table.h"
 #include "catalog/name_lookup.h"
 #include "catalog/projection.h"
-#include "catalog/slot_pacer.h"
 #include "catalog/table_cache.h"
 #include "catalog/write_context.h"
 #include "iceberg/new_table.h"
@@ -49,9 +49,9 @@ struct CommitCounters {
   std::atomic<std::uint64_t> retries{0};  // rounds made again because DuckDB changed the table
 };
 
-// Iceberg commits: each is one PostgreSQL transaction with one DuckLake snapshot for each Iceberg
-// snapshot that reaches main, and is answered with metadata that is durable. Thread-safe; calls
-// block and pass `authorize` first.
+// Iceberg commits: each is made in one PostgreSQL transaction, with one DuckLake snapshot for each
+// Iceberg snapshot that reaches main, and is answered with metadata that is durable. Thread-safe;
+// calls block and pass `authorize` first.
 //
 // Errors: kCommitFailed when a requirement does not hold (the client may look again and retry);
 // kInvalidArgument; kNoSuchNamespace, kNoSuchTable; kAlreadyExists; kUnsupported;
@@ -70,7 +70,8 @@ class TableCommits {
         projector_(projector),
         cache_(cache),
         latch_(latch),
-        deps_{backends.lake, backends.objects, backends.engine, config.allows_bare_paths, {}} {}
+        deps_{backends.lake, backends.objects, backends.engine, config.allows_bare_paths, {}},
+        group_(backends) {}
 
   // One table. It is created when its requirements say that it must not exist.
   Result<std::shared_ptr<const TableView>> commit(const WriteContext& context,
@@ -90,6 +91,7 @@ class TableCommits {
                                                           const RegisterTableRequest& request);
 
   const CommitCounters& counters() const { return counters_; }
+  const CommitGroup::Counters& group_counters() const { return group_.counters(); }
 
  private:
   friend class CommitRun;
@@ -107,7 +109,7 @@ class TableCommits {
   TableLatch& latch_;
   const CommitDeps deps_;
   CommitCounters counters_;
-  SlotPacer pacer_;
+  CommitGroup group_;
 };
 
 }  // namespace duckicelake::catalog

@@ -25,7 +25,10 @@ class Run {
       Result<std::string> result = once(is_unknown);
       if (result.has_value()) return result;
       const bool can_retry = attempt < kMaxTries && !pg::has_passed(until_);
-      if (can_retry && pg::is_serialization_conflict(result.error())) continue;
+      if (can_retry && pg::is_serialization_conflict(result.error())) {
+        if (context_.caller.trail != nullptr) context_.caller.trail->was_rolled_back();
+        continue;
+      }
       // The key tells what became of it: claiming it waits for the end of the lost transaction.
       if (is_unknown && can_retry && context_.idempotency) continue;
       if (!is_unknown) remember(result.error());

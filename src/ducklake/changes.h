@@ -46,6 +46,11 @@ struct Change {
   bool touches_data() const {
     return kind >= ChangeKind::kInsertedIntoTable && kind < ChangeKind::kOther;
   }
+  // The words after which a table is not what it was.
+  bool is_about(TableId table) const {
+    return id == table.value && (kind == ChangeKind::kAlteredTable ||
+                                 kind == ChangeKind::kDroppedTable || touches_data());
+  }
   // Rows stay the same, files do not.
   bool is_compaction() const {
     return kind >= ChangeKind::kInlineFlush && kind < ChangeKind::kOther;

@@ -2,6 +2,7 @@
 #include "store/commit_rows.h"
 
 #include <array>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "store/paths.h"
@@ -68,11 +69,12 @@ constexpr Sql kInsertDelete =
     "VALUES ($1, $2, $3, $4, $5, $6, 'parquet', $7, $8, $9)";
 
 constexpr Sql kTotals =
-    "SELECT coalesce(record_count, 0), coalesce(next_row_id, 0), coalesce(file_size_bytes, 0) "
-    "FROM {schema}.ducklake_table_stats WHERE table_id = $1 FOR UPDATE";
+    "SELECT table_id, coalesce(record_count, 0), coalesce(next_row_id, 0), "
+    "coalesce(file_size_bytes, 0) FROM {schema}.ducklake_table_stats WHERE table_id = ANY($1) "
+    "ORDER BY table_id FOR UPDATE";
 constexpr Sql kColumnStats =
-    "SELECT column_id, contains_null, contains_nan, min_value, max_value "
-    "FROM {schema}.ducklake_table_column_stats WHERE table_id = $1";
+    "SELECT table_id, column_id, contains_null, contains_nan, min_value, max_value "
+    "FROM {schema}.ducklake_table_column_stats WHERE table_id = ANY($1)";
 constexpr Sql kInsertTotals =
     "INSERT INTO {schema}.ducklake_table_stats (table_id, record_count, next_row_id, "
     "file_size_bytes) VALUES ($1, $2, $3, $4)";
@@ -353,23 +355,32 @@ Status end_inlined_rows(pg::Transaction& transaction, const Lake& lake, const st
   return {};
 }
 
-Result<TableStatistics> load_statistics(pg::Transaction& transaction, const Lake& lake,
-                                        TableId table) {
-  const std::array<Statement, 2> statements = {in_schema(lake, kTotals, {table}),
-                                               in_schema(lake, kColumnStats, {table})};
+Result<std::vector<TableStatistics>> load_statistics(pg::Transaction& transaction, const Lake& lake,
+                                                     std::span<const TableId> tables) {
+  std::vector<std::int64_t> ids;
+  std::unordered_map<std::int64_t, std::size_t> places;
+  for (const TableId table : tables) {
+    places.emplace(table.value, ids.size());
+    ids.push_back(table.value);
+  }
+  const std::array<Statement, 2> statements = {
+      in_schema(lake, kTotals, {Param::int64_array(ids)}),
+      in_schema(lake, kColumnStats, {Param::int64_array(ids)})};
   DIL_TRY(std::vector<pg::ResultSet> results, transaction.batch(statements));
-  TableStatistics out;
-  if (!results[0].empty()) {
-    RowReader in(results[0].row(0));
+  std::vector<TableStatistics> out(tables.size());
+  for (pg::Row row : results[0]) {
+    RowReader in(row);
+    const auto place = places.find(in.int64());
     TableTotals totals;
     totals.record_count = in.int64();
     totals.next_row_id = in.int64();
     totals.file_size_bytes = in.int64();
     DIL_CHECK_OK(in.status());
-    out.totals = totals;
+    if (place != places.end()) out[place->second].totals = totals;
   }
   for (pg::Row row : results[1]) {
     RowReader in(row);
+    const auto place = places.find(in.int64());
     ducklake::TableColumnStats stats;
     stats.column_id = FieldId(static_cast<std::int32_t>(in.int64()));
     stats.contains_null = in.optional_boolean();
@@ -377,9 +388,15 @@ Result<TableStatistics> load_statistics(pg::Transaction& transaction, const Lake
     stats.min_value = in.optional_text();
     stats.max_value = in.optional_text();
     DIL_CHECK_OK(in.status());
-    out.columns.push_back(std::move(stats));
+    if (place != places.end()) out[place->second].columns.push_back(std::move(stats));
   }
   return out;
+}
+
+Result<TableStatistics> load_statistics(pg::Transaction& transaction, const Lake& lake,
+                                        TableId table) {
+  DIL_TRY(std::vector<TableStatistics> all, load_statistics(transaction, lake, {&table, 1}));
+  return std::move(all.front());
 }
 
 Status save_totals(pg::Transaction& transaction, const Lake& lake, TableId table,

@@ -88,6 +88,9 @@ struct TableStatistics {
   std::optional<TableTotals> totals;  // nullopt: the table never had rows
   std::vector<ducklake::TableColumnStats> columns;
 };
+// In the order of `tables`, in one round trip.
+Result<std::vector<TableStatistics>> load_statistics(pg::Transaction& transaction, const Lake& lake,
+                                                     std::span<const TableId> tables);
 Result<TableStatistics> load_statistics(pg::Transaction& transaction, const Lake& lake,
                                         TableId table);
 Status save_totals(pg::Transaction& transaction, const Lake& lake, TableId table,

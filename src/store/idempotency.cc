@@ -81,13 +81,31 @@ Result<std::optional<Outcome>> find_outcome(pg::Connection& connection, const La
   return read_outcome(rows, record);
 }
 
+Result<std::vector<Result<std::optional<Outcome>>>> claim_keys(
+    pg::Transaction& transaction, const Lake& lake,
+    std::span<const IdempotencyRecord* const> records) {
+  std::vector<Result<std::optional<Outcome>>> out;
+  if (records.empty()) return out;
+  std::vector<Statement> statements;
+  for (const IdempotencyRecord* record : records) {
+    statements.push_back(
+        Statement{kClaim, {lake.catalog_id, record->key}, pg::Prepare::kCached, "claim key"});
+  }
+  for (const IdempotencyRecord* record : records) {
+    statements.push_back(find_statement(lake, *record));
+  }
+  DIL_TRY(std::vector<pg::ResultSet> results, transaction.batch(statements));
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    out.push_back(read_outcome(results[records.size() + i], *records[i]));
+  }
+  return out;
+}
+
 Result<std::optional<Outcome>> claim_key(pg::Transaction& transaction, const Lake& lake,
                                          const IdempotencyRecord& record) {
-  const std::array<Statement, 2> statements = {
-      Statement{kClaim, {lake.catalog_id, record.key}, pg::Prepare::kCached, "claim key"},
-      find_statement(lake, record)};
-  DIL_TRY(std::vector<pg::ResultSet> results, transaction.batch(statements));
-  return read_outcome(results[1], record);
+  const std::array<const IdempotencyRecord*, 1> one = {&record};
+  DIL_TRY(auto outcomes, claim_keys(transaction, lake, one));
+  return std::move(outcomes.front());
 }
 
 Status save_outcome(pg::Transaction& transaction, const Lake& lake, const IdempotencyRecord& record,
@@ -95,15 +113,12 @@ Status save_outcome(pg::Transaction& transaction, const Lake& lake, const Idempo
   std::optional<std::string> error;
   if (outcome.error) error = code_name(outcome.error->code());
   const std::string& body = outcome.error ? outcome.error->message() : outcome.text;
-  const std::array<Statement, 2> statements = {
-      Statement{kSave,
-                {lake.catalog_id, record.key, record.principal, record.operation, record.body_hash,
-                 error, body},
-                pg::Prepare::kCached,
-                "save outcome"},
-      Statement{kCollect, {kOutcomeHours}, pg::Prepare::kCached, "collect outcomes"}};
-  DIL_TRY(std::vector<pg::ResultSet> results, transaction.batch(statements));
-  (void)results;
+  transaction.defer(Statement{kSave,
+                              {lake.catalog_id, record.key, record.principal, record.operation,
+                               record.body_hash, error, body},
+                              pg::Prepare::kCached,
+                              "save outcome"});
+  transaction.defer(Statement{kCollect, {kOutcomeHours}, pg::Prepare::kCached, "collect outcomes"});
   return {};
 }
 

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "pg/transaction.h"
@@ -40,6 +42,11 @@ Result<std::optional<Outcome>> find_outcome(pg::Connection& connection, const La
 // repetition that comes meanwhile waits here for the end of the transaction.
 Result<std::optional<Outcome>> claim_key(pg::Transaction& transaction, const Lake& lake,
                                          const IdempotencyRecord& record);
+
+// Of several requests that share a transaction, in their order and in one round trip.
+Result<std::vector<Result<std::optional<Outcome>>>> claim_keys(
+    pg::Transaction& transaction, const Lake& lake,
+    std::span<const IdempotencyRecord* const> records);
 
 // Becomes durable with the transaction, so that a change and its outcome are there together or not
 // at all. Also removes a few of the outcomes that are older than kOutcomeHours.

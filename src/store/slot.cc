@@ -6,6 +6,7 @@
 namespace duckicelake::store {
 namespace {
 
+using pg::Param;
 using pg::RowReader;
 using pg::Sql;
 using pg::Statement;
@@ -35,6 +36,18 @@ constexpr Sql kForeign =
     "{schema}.ducklake_snapshot ORDER BY snapshot_id DESC LIMIT 16) AS s "
     "JOIN {schema}.ducklake_snapshot_changes c USING (snapshot_id) "
     "WHERE c.commit_extra_info IS NULL OR NOT starts_with(c.commit_extra_info, '{\"duckicelake\"')";
+
+constexpr Sql kRefit =
+    "UPDATE {schema}.ducklake_snapshot SET schema_version = $2, next_catalog_id = $3, "
+    "next_file_id = $4 WHERE snapshot_id = $1";
+// Nobody else can have made them: their ids follow one that only this transaction has.
+constexpr Sql kFollow =
+    "INSERT INTO {schema}.ducklake_snapshot (snapshot_id, snapshot_time, schema_version, "
+    "next_catalog_id, next_file_id) "
+    "SELECT $1 + n.place, f.snapshot_time + n.place * interval '1 microsecond', n.schema_version, "
+    "n.catalog_id, n.file_id FROM {schema}.ducklake_snapshot f CROSS JOIN "
+    "unnest($2::bigint[], $3::bigint[], $4::bigint[]) WITH ORDINALITY "
+    "AS n(schema_version, catalog_id, file_id, place) WHERE f.snapshot_id = $1";
 
 constexpr Sql kRecord =
     "INSERT INTO {schema}.ducklake_snapshot_changes (snapshot_id, changes_made, author, "
@@ -73,6 +86,36 @@ Result<Slot> take_slot(pg::Transaction& transaction, const Lake& lake, const Slo
   DIL_TRY(std::int64_t foreign, results[2].row(0).int64(0));
   slot.newest_foreign = SnapshotId(foreign);
   return slot;
+}
+
+std::vector<Slot> spread_slots(pg::Transaction& transaction, const Lake& lake, const Slot& first,
+                               const SlotNeeds& taken_with, std::span<const SlotNeeds> needs) {
+  std::vector<Slot> out;
+  std::vector<std::int64_t> versions, catalog_ids, file_ids;
+  Slot next = first;
+  if (taken_with.changes_schema) --next.schema_version;
+  for (const SlotNeeds& need : needs) {
+    if (need.changes_schema) ++next.schema_version;
+    out.push_back(next);
+    ++next.snapshot.value;
+    next.first_catalog_id += need.catalog_ids;
+    next.first_file_id += need.file_ids + 1;
+    versions.push_back(next.schema_version);
+    catalog_ids.push_back(next.first_catalog_id);
+    file_ids.push_back(next.first_file_id);
+  }
+  if (!(needs.front() == taken_with)) {
+    transaction.defer(
+        Statement{pg::sql_for_schema(lake.metadata_schema, kRefit),
+                  {first.snapshot, versions.front(), catalog_ids.front(), file_ids.front()}});
+  }
+  if (needs.size() > 1) {
+    for (auto* values : {&versions, &catalog_ids, &file_ids}) values->erase(values->begin());
+    transaction.defer(Statement{pg::sql_for_schema(lake.metadata_schema, kFollow),
+                                {first.snapshot, Param::int64_array(versions),
+                                 Param::int64_array(catalog_ids), Param::int64_array(file_ids)}});
+  }
+  return out;
 }
 
 Status record_slot(pg::Transaction& transaction, const Lake& lake, SnapshotId snapshot,

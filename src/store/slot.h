@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "pg/transaction.h"
@@ -20,6 +22,7 @@ struct SlotNeeds {
   bool changes_schema = false;
   std::int64_t catalog_ids = 0;  // tables, schemas, views, partitionings, sort orders
   std::int64_t file_ids = 0;     // data files, delete files, name mappings
+  friend bool operator==(const SlotNeeds&, const SlotNeeds&) = default;
 };
 
 struct Slot {
@@ -37,6 +40,12 @@ struct Slot {
 // next_file_id moved. kCommitFailed when other writers won the slot too many times;
 // kDeadlineExceeded.
 Result<Slot> take_slot(pg::Transaction& transaction, const Lake& lake, const SlotNeeds& needs);
+
+// The snapshots that one transaction makes: the one that it took with `taken_with`, and those after
+// it, one for each of `needs`. The first may need something else than it was taken with. Costs no
+// round trip. Pre-condition: `needs` is not empty, and nothing was written for `first` yet.
+std::vector<Slot> spread_slots(pg::Transaction& transaction, const Lake& lake, const Slot& first,
+                               const SlotNeeds& taken_with, std::span<const SlotNeeds> needs);
 
 struct SlotRecord {
   std::string changes_made;  // ducklake::changes_text
