@@ -214,16 +214,20 @@ Exchange S3ObjectStore::delete_objects_exchange(const std::string& body) const {
   Exchange out = bucket_exchange(Operation::kDelete, "POST");
   out.request.query = {{"delete", ""}};
   out.request.headers.push_back({"content-type", "application/xml"});
-  // The operation demands a checksum of the body; every store understands this one.
-  if (std::string md5 = sign::md5_base64(body); !md5.empty()) {
-    out.request.headers.push_back({"content-md5", std::move(md5)});
-  } else {
-    out.request.headers.push_back({"x-amz-checksum-sha256", to_base64(sign::sha256(body))});
-  }
-  out.request.payload_hash = sign::sha256_hex(body);
-  out.body = body;
+  add_body(out, body);
   finish_url(out);
   return out;
+}
+
+// For operations that demand a checksum of the body; every store understands this one.
+void S3ObjectStore::add_body(Exchange& exchange, const std::string& body) const {
+  if (std::string md5 = sign::md5_base64(body); !md5.empty()) {
+    exchange.request.headers.push_back({"content-md5", std::move(md5)});
+  } else {
+    exchange.request.headers.push_back({"x-amz-checksum-sha256", to_base64(sign::sha256(body))});
+  }
+  exchange.request.payload_hash = sign::sha256_hex(body);
+  exchange.body = body;
 }
 
 std::vector<Status> S3ObjectStore::remove_many(const std::vector<std::string>& keys) {
@@ -334,6 +338,42 @@ Status S3ObjectStore::create_bucket() {
   Error error = error_of(exchange, "");
   if (error.code() == Code::kAlreadyExists) {
     return Error(Code::kAlreadyExists, "the bucket exists", error.cause());
+  }
+  return error;
+}
+
+Result<std::string> S3ObjectStore::bucket_policy() {
+  Exchange exchange = bucket_exchange(Operation::kBucket, "GET");
+  exchange.request.query = {{"policy", ""}};
+  run(exchange);
+  if (exchange.is_ok()) return std::move(exchange.response);
+  if (exchange.failure == Failure::kNone && exchange.status == 403) {
+    return Error(Code::kPermissionDenied, "the server's keys may not read the bucket's policy",
+                 error_of(exchange, "").cause());
+  }
+  Error error = error_of(exchange, "");
+  if (error.code() == Code::kNotFound) return std::string();
+  return error;
+}
+
+Status S3ObjectStore::put_bucket_policy(const std::string& policy) {
+  Exchange exchange = bucket_exchange(Operation::kBucket, policy.empty() ? "DELETE" : "PUT");
+  exchange.request.query = {{"policy", ""}};
+  if (!policy.empty()) {
+    exchange.request.headers.push_back({"content-type", "application/json"});
+    add_body(exchange, policy);
+  }
+  run(exchange);
+  if (exchange.is_ok()) return {};
+  Error error = error_of(exchange, "");
+  if (policy.empty() && error.code() == Code::kNotFound) return {};
+  if (exchange.failure == Failure::kNone && exchange.status == 403) {
+    return Error(Code::kPermissionDenied, "the server's keys may not change the bucket's policy",
+                 error.cause());
+  }
+  if (exchange.failure == Failure::kNone && exchange.status == 400) {
+    return Error(Code::kInvalidArgument, "the object store does not take the bucket's policy",
+                 error.cause());
   }
   return error;
 }

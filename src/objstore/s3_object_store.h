@@ -77,6 +77,12 @@ class S3ObjectStore : public ObjectStore {
   // kAlreadyExists when it is there already, whoever owns it.
   Status create_bucket();
 
+  // The bucket's policy; empty: it has none. kPermissionDenied: the server's keys may not.
+  Result<std::string> bucket_policy();
+  // In place of the one before; empty: none. kInvalidArgument: the store does not take it, and the
+  // one before stays.
+  Status put_bucket_policy(const std::string& policy);
+
   Counters counters() const;
 
  private:
@@ -85,6 +91,7 @@ class S3ObjectStore : public ObjectStore {
   Exchange bucket_exchange(Operation operation, std::string_view method) const;
   Exchange object_exchange(Operation operation, std::string_view method,
                            std::string_view key) const;
+  void add_body(Exchange& exchange, const std::string& body) const;
   Exchange put_exchange(std::string_view key, std::string_view bytes,
                         const PutOptions& options) const;
   Exchange delete_objects_exchange(const std::string& body) const;
