@@ -101,11 +101,13 @@ class Stack:
 
     @classmethod
     def open(cls, state: pathlib.Path | str | None = None, base_port: int | None = None,
-             fsync: bool | None = None, sts: bool | None = None) -> Stack:
+             fsync: bool | None = None, sts: bool | None = None,
+             users: dict[str, list[str]] | None = None) -> Stack:
         """The stack of a folder; its settings are made if the folder has none.
 
         base_port: only for a new stack (default: a free block). fsync, sts (whether the store
-        makes session keys): kept when None.
+        makes session keys): kept when None. users: more users of the store and what they may do
+        in the bucket (Read, Write, List, Tagging) by themselves; those that it has are kept.
         """
         state = pathlib.Path(state or default_state()).resolve()
         try:
@@ -132,6 +134,10 @@ class Stack:
                 settings["pg"]["fsync"] = fsync
             if sts is not None:
                 settings["s3"]["sts"] = sts
+            for name, verbs in (users or {}).items():
+                settings["s3"].setdefault("users", {}).setdefault(name, {
+                    "key": "USER" + _random_text(16, string.ascii_uppercase),
+                    "secret": _random_text(40), "verbs": verbs})
             text = json.dumps(settings, indent=1)
             if not file.is_file() or file.read_text() != text:
                 write_private(file, text)

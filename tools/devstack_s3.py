@@ -2,8 +2,7 @@
 """The dev stack's private object store: SeaweedFS with STS, on loopback.
 
 Three identities exist: `admin` makes buckets, `catalog` is what the server signs with (the
-bucket's data and AssumeRole, nothing else), and nobody else: an anonymous request must be
-refused, which `start` asserts. The other ports of SeaweedFS bypass all of this, so the
+bucket's data and AssumeRole, nothing else), beside users whom tests ask for (`users`). An anonymous request must be refused, which `start` asserts. The other ports of SeaweedFS bypass all of this, so the
 configuration closes them as far as it can, and they listen on loopback only.
 """
 from __future__ import annotations
@@ -65,6 +64,11 @@ class ObjectStore:
     @property
     def catalog(self) -> sigv4.Keys:
         return sigv4.Keys(self.settings["catalog_key"], self.settings["catalog_secret"])
+
+    def user(self, name: str) -> sigv4.Keys:
+        """Of a user that the stack was opened with."""
+        found = self.settings["users"][name]
+        return sigv4.Keys(found["key"], found["secret"])
 
     def is_running(self) -> bool:
         return self.process.pid() is not None
@@ -145,7 +149,10 @@ class ObjectStore:
         write_private(self.home / "s3.json", json.dumps({"identities": [
             identity("admin", ["Admin", "Read", "Write", "List", "Tagging"]),
             identity("catalog", [f"{verb}:{bucket}" for verb in
-                                 ("Read", "Write", "List", "Tagging")])]}, indent=1))
+                                 ("Read", "Write", "List", "Tagging")]),
+            *({"name": name, "actions": [f"{verb}:{bucket}" for verb in user["verbs"]],
+               "credentials": [{"accessKey": user["key"], "secretKey": user["secret"]}]}
+              for name, user in s.get("users", {}).items())]}, indent=1))
         arn = f"arn:aws:s3:::{bucket}"
         write_private(self.home / "iam.json", json.dumps({
             "sts": {"tokenDuration": "1h", "maxSessionLength": "12h", "issuer": "dev-sts",

@@ -42,6 +42,8 @@ void add_storage(StorageParts::Reading& to, const StorageParts::Reading& of) {
   to.access.granted_keys += of.access.granted_keys;
   to.access.granted_gateway += of.access.granted_gateway;
   to.access.granted_signing += of.access.granted_signing;
+  to.access.granted_static += of.access.granted_static;
+  to.access.withheld_static += of.access.withheld_static;
   to.access.denied += of.access.denied;
   to.access.unfit += of.access.unfit;
   to.access.scope_loads += of.access.scope_loads;

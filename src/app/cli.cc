@@ -39,6 +39,13 @@ int run_program(int argc, const char* const* argv) {
   bool proves_storage = false;
   doctor->add_flag("--storage", proves_storage,
                    "Try what keys for clients open on the object store, and nothing else");
+  CLI::App* bucket_policy = program.add_subcommand(
+      "bucket-policy",
+      "Print the bucket policy (JSON) that confines the static keys of all catalogs; see "
+      "docs/operations/static-keys.md");
+  bool applies_policy = false;
+  bucket_policy->add_flag("--apply", applies_policy,
+                          "Put it on the bucket, read it back and try it with the keys themselves");
   program.require_subcommand(0, 1);
   try {
     program.parse(argc, argv);
@@ -61,6 +68,10 @@ int run_program(int argc, const char* const* argv) {
   if (*seed) return run_seed(*settings);
   if (*doctor) {
     return run_doctor(*settings, proves_storage ? DoctorScope::kStorage : DoctorScope::kAll);
+  }
+  if (*bucket_policy) {
+    return run_bucket_policy(*settings,
+                             applies_policy ? BucketPolicyUse::kApply : BucketPolicyUse::kPrint);
   }
   if (*serve) return run_serve(*settings, values->without_effect());
   fmt::print("{}", program.help());

@@ -23,6 +23,12 @@ int run_seed(const Settings& settings);
 enum class DoctorScope : bool { kAll, kStorage };  // kStorage: only what keys for clients open
 int run_doctor(const Settings& settings, DoctorScope scope);
 
+// What a bucket's policy has to say so that static keys open what their principals may see: prints
+// the policy (JSON), or puts it there, reads it back and tries it with the keys themselves, with a
+// line for each key. 1: it could not be had or put, or a key opens less or more than it must.
+enum class BucketPolicyUse : bool { kPrint, kApply };
+int run_bucket_policy(const Settings& settings, BucketPolicyUse use);
+
 // Serves until SIGTERM or SIGINT, then lets running requests end. SIGHUP reads the certificate
 // again.
 int run_serve(const Settings& settings, const std::vector<std::string>& without_effect);

@@ -3,23 +3,15 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <random>
 
 #include "app/backends.h"
 #include "app/storage_proof.h"
+#include "app/store_hand.h"
 
 namespace duckicelake::app {
 namespace {
 
 using objstore::S3ObjectStore;
-
-// Outside of the lake's data, where nothing else looks: "<prefix>-doctor/<random>/".
-std::string probe_prefix(const Settings& settings) {
-  std::string prefix = settings.store.prefix;
-  while (prefix.ends_with('/')) prefix.pop_back();
-  std::random_device random;
-  return fmt::format("{}-doctor/{:08x}{:08x}/", prefix, random(), random());
-}
 
 // The first step that fails, named.
 Status probe_objects(S3ObjectStore& store, const std::string& prefix) {
@@ -92,7 +84,7 @@ void check_store(Report& report, const Settings& settings) {
   } else {
     report.warn("clock of the object store", "it did not say");
   }
-  if (const Status probed = probe_objects(**store, probe_prefix(settings)); !probed) {
+  if (const Status probed = probe_objects(**store, proof_prefix(settings)); !probed) {
     return report.fail("object store", probed.error());
   }
   report.ok("object store", fmt::format("bucket {} at {}: write, read, list and delete work",

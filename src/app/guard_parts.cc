@@ -76,7 +76,8 @@ std::vector<Secret> signing_secrets(const Settings::Auth& settings) {
 }
 
 void write_line(Logger& logger, const store::AuditRow& row) {
-  logger.log(row.decision == "ok" ? LogLevel::kInfo : LogLevel::kWarning, kAuditLogger, "decision",
+  const bool is_granted = row.decision == "ok" || row.decision.starts_with("static_key_");
+  logger.log(is_granted ? LogLevel::kInfo : LogLevel::kWarning, kAuditLogger, "decision",
              {{"catalog", std::string_view(row.catalog_id)},
               {"principal", std::string_view(row.principal)},
               {"subject", std::string_view(row.subject)},

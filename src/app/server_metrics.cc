@@ -204,13 +204,16 @@ void write_store(MetricsText& out, const objstore::Counters& store) {
 }
 
 void write_storage(PerCatalog& out) {
-  out.sorted<Count>("duckicelake_vend_total",
-                    "Answers that gave a caller a way to a table's bytes, by its kind", "kind",
-                    {{"sts", [](Reading r) { return r.storage.access.granted_keys; }},
-                     {"gateway", [](Reading r) { return r.storage.access.granted_gateway; }},
-                     {"signing", [](Reading r) { return r.storage.access.granted_signing; }},
-                     {"denied", [](Reading r) { return r.storage.access.denied; }},
-                     {"unfit", [](Reading r) { return r.storage.access.unfit; }}});
+  out.sorted<Count>(
+      "duckicelake_vend_total", "Answers that gave a caller a way to a table's bytes, by its kind",
+      "kind",
+      {{"sts", [](Reading r) { return r.storage.access.granted_keys; }},
+       {"gateway", [](Reading r) { return r.storage.access.granted_gateway; }},
+       {"signing", [](Reading r) { return r.storage.access.granted_signing; }},
+       {"static", [](Reading r) { return r.storage.access.granted_static; }},
+       {"static_withheld", [](Reading r) { return r.storage.access.withheld_static; }},
+       {"denied", [](Reading r) { return r.storage.access.denied; }},
+       {"unfit", [](Reading r) { return r.storage.access.unfit; }}});
   out.counter("duckicelake_sts_calls_total", "Keys asked of the STS",
               [](Reading r) { return r.storage.access.sts_calls; });
   out.counter("duckicelake_sts_failures_total", "Of these, in vain",

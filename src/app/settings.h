@@ -89,6 +89,8 @@ struct Settings {
     std::chrono::seconds sts_duration{};
     std::chrono::seconds sts_max_duration{};
     bool remote_signing = true;
+    std::string policy_principal;      // pattern of users in bucket policies; empty: not known
+    bool policy_denies_others = true;  // else certain actions only
     std::string data_path() const { return "s3://" + bucket + "/" + prefix; }
   } store;
 

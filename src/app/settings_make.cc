@@ -10,6 +10,7 @@
 
 #include "app/settings.h"
 #include "catalog/direct.h"
+#include "catalog/key_policy.h"
 #include "objstore/endpoint.h"
 #include "pg/sql.h"
 #include "rest/forwarded.h"
@@ -115,6 +116,28 @@ Status read_postgres(const SettingValues& values, Settings::Postgres& out) {
   return {};
 }
 
+Status read_policy(const SettingValues& values, Settings::Store& out) {
+  constexpr std::string_view kPattern = "DUCKICELAKE_S3_POLICY_PRINCIPAL";
+  constexpr std::string_view kProject = "DUCKICELAKE_HETZNER_PROJECT_ID";
+  out.policy_denies_others = values.choice("DUCKICELAKE_S3_POLICY_DENY") == "others";
+  out.policy_principal = values.text(kPattern);
+  const std::string project = values.text(kProject);
+  if (!project.empty()) {
+    if (!out.policy_principal.empty()) {
+      return invalid_argument("{} and {} say the same; set one", kPattern, kProject);
+    }
+    const bool is_number =
+        std::all_of(project.begin(), project.end(), [](char c) { return c >= '0' && c <= '9'; });
+    if (!is_number) return invalid_argument("{} must be a number", kProject);
+    out.policy_principal = "arn:aws:iam:::user/p" + project + ":{access-key-id}";
+  }
+  if (out.policy_principal.empty()) return {};
+  if (auto tried = catalog::store_principal(out.policy_principal, "x", "x"); !tried) {
+    return about(kPattern, tried.error());
+  }
+  return {};
+}
+
 Status read_store(const SettingValues& values, Settings::Store& out) {
   out.endpoint = values.text("DUCKICELAKE_S3_ENDPOINT");
   out.region = values.text("DUCKICELAKE_S3_REGION");
@@ -130,6 +153,7 @@ Status read_store(const SettingValues& values, Settings::Store& out) {
                               seconds_of(values, "DUCKICELAKE_STS_MAX_DURATION"));
   out.sts_max_duration = seconds_of(values, "DUCKICELAKE_STS_MAX_DURATION");
   out.remote_signing = values.flag("DUCKICELAKE_REMOTE_SIGNING");
+  DIL_CHECK_OK(read_policy(values, out));
   DIL_CHECK_OK(check_prefix(out.prefix));
   if (!out.prefix.ends_with('/')) out.prefix.push_back('/');
   if (auto url = objstore::Endpoint::parse(out.endpoint); !url) {

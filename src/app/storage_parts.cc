@@ -11,15 +11,13 @@ namespace {
 constexpr std::chrono::hours kStagedLife{12};
 constexpr std::string_view kLogger = "duckicelake.storage";
 
-// AWS reads "${*}" in a policy as a plain '*'; other stores match other names by it.
-sign::Wildcards wildcards_of(const Settings& settings) {
-  const std::string& endpoint = settings.store.sts_endpoint;
+}  // namespace
+
+sign::Wildcards wildcards_of(std::string_view endpoint) {
   const bool is_aws = endpoint.starts_with("https://") && (endpoint.ends_with(".amazonaws.com") ||
                                                            endpoint.ends_with(".amazonaws.com.cn"));
   return is_aws ? sign::Wildcards::kEscape : sign::Wildcards::kRefuse;
 }
-
-}  // namespace
 
 catalog::DirectAccess::Config direct_config(const Settings& settings) {
   const Settings::Postgres& postgres = settings.postgres;
@@ -57,8 +55,9 @@ Result<std::unique_ptr<StorageParts>> StorageParts::make(const Settings& setting
   }
   config.role_arn = settings.store.sts_role_arn;
   config.duration = settings.store.sts_duration;
-  config.wildcards = wildcards_of(settings);
+  config.wildcards = wildcards_of(settings.store.sts_endpoint);
   config.signs_requests = settings.store.remote_signing;
+  config.root_key = settings.store.root_key;
   if (settings.gateway.is_enabled) {
     config.gateway.emplace(settings.gateway.secret, settings.gateway.url, settings.gateway.ttl);
   }

@@ -60,6 +60,9 @@ class StorageParts {
 // How roles for DuckDB users are made.
 catalog::DirectAccess::Config direct_config(const Settings& settings);
 
+// AWS reads "${*}" in a policy as a plain '*'; other stores match other names by it.
+sign::Wildcards wildcards_of(std::string_view endpoint);
+
 // Where the bucket's objects are, with the root keys.
 Result<catalog::ObjectPlace> object_place(const Settings& settings);
 

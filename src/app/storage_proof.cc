@@ -2,68 +2,17 @@
 #include "app/storage_proof.h"
 
 #include <algorithm>
-#include <functional>
-#include <random>
 
 #include "app/backends.h"
 #include "app/storage_parts.h"
+#include "app/store_hand.h"
 #include "json/writer.h"
-#include "objstore/transport.h"
-#include "sign/hash.h"
 #include "sign/session_policy.h"
-#include "sign/uri.h"
 
 namespace duckicelake::app {
 namespace {
 
 constexpr std::chrono::seconds kKeyLife{900};
-constexpr std::size_t kMaxAnswer = 1U << 20;
-
-// Requests with one set of keys, of which only the status counts.
-class Hand {
- public:
-  Hand(const catalog::ObjectPlace& place, sign::Credentials keys, const Settings& settings)
-      : place_(place),
-        signer_(std::move(keys), place.region, "s3"),
-        transport_({.ca_file = settings.store.ca_file}) {}
-
-  int send(const std::string& method, const std::string& key, std::vector<sign::Parameter> query,
-           std::vector<sign::Header> headers = {}, const std::string& body = {}) {
-    objstore::Exchange exchange;
-    exchange.request.method = method;
-    exchange.request.path = place_.path_of(key);
-    exchange.request.query = std::move(query);
-    exchange.request.headers = std::move(headers);
-    exchange.request.headers.push_back({"host", place_.host()});
-    exchange.request.payload_hash = sign::sha256_hex(body);
-    exchange.body = body;
-    exchange.max_response = kMaxAnswer;
-    exchange.operation = method == "PUT"      ? objstore::Operation::kPut
-                         : method == "DELETE" ? objstore::Operation::kDelete
-                         : method == "HEAD"   ? objstore::Operation::kHead
-                                              : objstore::Operation::kGet;
-    exchange.url = place_.scheme + "://" + place_.host() +
-                   sign::uri_encode(exchange.request.path, sign::Slash::kKeep);
-    if (!exchange.request.query.empty()) {
-      exchange.url += "?" + sign::canonical_query(exchange.request.query);
-    }
-    transport_.run({&exchange, 1}, signer_);
-    return exchange.failure == objstore::Failure::kNone ? static_cast<int>(exchange.status) : 0;
-  }
-
- private:
-  const catalog::ObjectPlace& place_;
-  objstore::RequestSigner signer_;
-  objstore::Transport transport_;
-};
-
-// "<prefix>-doctor/<random>/": outside of the lake's data, where nothing else looks.
-std::string proof_prefix(const Settings& settings) {
-  std::string prefix = settings.store.prefix;
-  while (prefix.ends_with('/')) prefix.pop_back();
-  std::random_device random;
-  return fmt::format("{}-doctor/{:08x}{:08x}/", prefix, random(), random());
-}
 
 class Prover {
  public:
@@ -71,7 +20,7 @@ class Prover {
       : settings_(settings),
         sts_(sts),
         place_(std::move(place)),
-        root_(place_, place_.root, settings),
+        root_(place_, place_.root, settings.store.ca_file),
         folder_(proof_prefix(settings)) {}
 
   Result<StorageProof> run() {
@@ -89,7 +38,7 @@ class Prover {
   }
 
  private:
-  Result<std::unique_ptr<Hand>> hand_for(bool may_write) {
+  Result<std::unique_ptr<StoreHand>> hand_for(bool may_write) {
     sign::SessionScope scope;
     scope.bucket = settings_.store.bucket;
     scope.read_prefixes = {folder_ + "in/"};
@@ -101,11 +50,11 @@ class Prover {
     request.session_policy = std::move(policy.text);
     request.duration = kKeyLife;
     DIL_TRY(objstore::AssumedRole role, sts_.assume_role(request));
-    return std::make_unique<Hand>(
+    return std::make_unique<StoreHand>(
         place_,
         sign::Credentials{std::move(role.access_key), std::move(role.secret_key),
                           std::move(role.session_token)},
-        settings_);
+        settings_.store.ca_file);
   }
 
   void expect(std::string_view who, std::string_view what, int expected, int found) {
@@ -116,13 +65,13 @@ class Prover {
 
   Status try_all() {
     out_.way = "session keys of " + settings_.store.sts_endpoint;
-    DIL_TRY(const std::unique_ptr<Hand> reader, hand_for(false));
-    DIL_TRY(const std::unique_ptr<Hand> writer, hand_for(true));
+    DIL_TRY(const std::unique_ptr<StoreHand> reader, hand_for(false));
+    DIL_TRY(const std::unique_ptr<StoreHand> writer, hand_for(true));
     const std::string in = folder_ + "in/", beside = folder_ + "in-2/";
     const std::string from = "/" + settings_.store.bucket + "/";
     for (const auto& [who, hand] :
-         {std::pair<std::string_view, Hand*>{"keys to read one folder", reader.get()},
-          std::pair<std::string_view, Hand*>{"keys to write one folder", writer.get()}}) {
+         {std::pair<std::string_view, StoreHand*>{"keys to read one folder", reader.get()},
+          std::pair<std::string_view, StoreHand*>{"keys to write one folder", writer.get()}}) {
       const bool writes = hand == writer.get();
       const int if_writer = writes ? 200 : 403;
       expect(who, "read an object in it", 200, hand->send("GET", in + "probe", {}));
@@ -150,7 +99,7 @@ class Prover {
   const Settings& settings_;
   objstore::StsClient& sts_;
   const catalog::ObjectPlace place_;
-  Hand root_;
+  StoreHand root_;
   const std::string folder_;
   StorageProof out_;
 };

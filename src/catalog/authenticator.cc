@@ -309,6 +309,35 @@ Result<Principal> Authenticator::act_as(Principal principal, const ActingAs& as,
   return principal;
 }
 
+Result<Principal> Authenticator::absent_principal(const std::string& id,
+                                                  const Access& access) const {
+  Principal out;
+  out.id = id;
+  std::vector<std::string> roles = access.roles_of(id);
+  if (config_.mode == AuthMode::kOn) {
+    const std::optional<ClientState> client = client_state(id, access);
+    if (!client) return make_error(Code::kNotFound, "{} is no client of this server", id);
+    if (client->is_disabled) {
+      return make_error(Code::kPermissionDenied, "the client {} is disabled", id);
+    }
+    auto subject = std::make_shared<Subject>();
+    subject->id = id;
+    subject->client_id = id;
+    subject->account = client->account;
+    subject->scopes = client->scopes;
+    subject->token_roles = client->roles;
+    roles.insert(roles.end(), client->roles.begin(), client->roles.end());
+    out.subject = std::move(subject);
+    out.is_authenticated = true;
+  } else {
+    out.is_named = true;
+  }
+  std::sort(roles.begin(), roles.end());
+  roles.erase(std::unique(roles.begin(), roles.end()), roles.end());
+  out.held_roles = std::make_shared<const std::vector<std::string>>(std::move(roles));
+  return out;
+}
+
 Authenticator::Counters Authenticator::counters() const {
   Counters out;
   out.issued = issued_;

@@ -133,6 +133,12 @@ class Authenticator {
   // The same, acting for somebody else. kPermissionDenied: the token is no broker's.
   Result<Principal> act_as(Principal principal, const ActingAs& as, const Access& access) const;
 
+  // Somebody without a token, for what is to hold while he is not here: with all that his client
+  // may do and the roles that he always has, none of a way that he comes by. kNotFound: he is no
+  // client of this server (what another issuer's principal may do is in its tokens);
+  // kPermissionDenied: his client is disabled.
+  Result<Principal> absent_principal(const std::string& id, const Access& access) const;
+
   // Blocks.
   tl::expected<TokenGrant, TokenRefusal> issue(const TokenRequest& request, std::int64_t now);
 

@@ -75,9 +75,12 @@ std::string levels_json(const auth::ScopeSet& scopes, auth::Right right) {
 // What the keys do not open although the role shows it; empty: nothing.
 std::string left_out(const AttachedGrant& storage) {
   std::string out;
+  const bool is_static = storage.grant.kind == StorageGrant::Kind::kStaticKeys;
   if (!storage.not_read.empty()) {
-    out = fmt::format("no keys for tables that share their folder with others: {}",
-                      fmt::join(storage.not_read, ", "));
+    out = fmt::format(
+        "no keys for tables that {}: {}",
+        is_static ? "the bucket's policy does not open (all of)" : "share their folder with others",
+        fmt::join(storage.not_read, ", "));
   }
   if (!storage.not_written.empty()) {
     if (!out.empty()) out += "; ";
@@ -361,8 +364,12 @@ Result<DirectGrant> DirectAccess::grant(const Caller& caller, const DirectReques
       Secret(fmt::format("ATTACH {} AS {} ({})", quote_literal("ducklake:postgres:" + dsn),
                          sql_identifier(backends_.lake.catalog_id), options));
   out.dsn = Secret(std::move(dsn));
-  record(caller, target.object, "ok", request.is_write ? "a role to write" : "a role to read",
-         out.role);
+  const bool is_static = out.storage.kind == StorageGrant::Kind::kStaticKeys;
+  record(caller, target.object,
+         !is_static                                            ? "ok"
+         : out.storage.enforcement == "bucket-policy-confined" ? "static_key_masked_confined"
+                                                               : "static_key_bucket_policy",
+         request.is_write ? "a role to write" : "a role to read", out.role);
   return out;
 }
 

@@ -35,7 +35,7 @@ struct DirectGrant {
   std::string data_path;
   std::chrono::sys_seconds valid_until{};
   bool is_write = false;
-  StorageGrant storage;     // kKeys, kGatewayKeys, or kNone
+  StorageGrant storage;     // kKeys, kGatewayKeys, kStaticKeys, or kNone
   std::string why_no_keys;  // or not for all tables
 };
 

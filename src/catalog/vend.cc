@@ -91,6 +91,7 @@ Status StorageAccess::note_grant(const Caller& caller, const GateTarget& target,
   store::AuditRow row = audit_row(caller, "vend_keys", object_of(target));
   row.decision = "ok";
   row.reason = grant.right == StorageRight::kWrite ? "keys to read and write" : "keys to read";
+  if (grant.kind == StorageGrant::Kind::kStaticKeys) row.reason = "the principal's static key";
   // What a gateway key is for is in its id, which is long.
   row.key_id = is_gateway ? "gateway:" + grant.keys->mark : grant.keys->access_key;
   return caller.trail->audit()->submit(std::move(row));
@@ -516,8 +517,13 @@ Result<AttachedGrant> StorageAccess::grant_attached(const Caller& caller,
     }
     if (keys.error().code() != Code::kUnsupported) return std::move(keys).error();
   }
-  if (!config_.gateway) return Error(Code::kUnsupported, "the store makes no keys for clients");
-  if (included.size() > 1) {
+  if (!config_.gateway || included.size() > 1) {
+    Result<AttachedGrant> own = grant_static(caller, included, right);
+    if (own || own.error().code() != Code::kUnsupported) {
+      if (own) append(own->not_read, answer.not_read);
+      return own;
+    }
+    if (!config_.gateway) return own;
     return Error(Code::kUnsupported, "keys of the gateway are for one table; ask for one");
   }
   auto minted = grant_without_keys(caller, first, entries[0].get(), right, {true, false});
@@ -559,6 +565,8 @@ StorageCounters StorageAccess::counters() const {
   out.granted_keys = granted_keys_;
   out.granted_gateway = granted_gateway_;
   out.granted_signing = granted_signing_;
+  out.granted_static = granted_static_;
+  out.withheld_static = withheld_static_;
   out.denied = denied_;
   out.unfit = unfit_;
   out.scope_loads = scope_loads_;

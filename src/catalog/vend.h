@@ -15,6 +15,7 @@
 #include "base/result.h"
 #include "catalog/backends.h"
 #include "catalog/head_probe.h"
+#include "catalog/key_policy.h"
 #include "catalog/name_lookup.h"
 #include "catalog/s3_gateway_keys.h"
 #include "catalog/service.h"
@@ -39,10 +40,14 @@ struct StorageGrant {
     kKeys,         // of the object store's STS
     kGatewayKeys,  // for our own gateway
     kSigning,      // requests are signed one by one
+    kStaticKeys,   // the principal's own, which the bucket's policy confines
   };
   Kind kind = Kind::kNone;
   StorageRight right = StorageRight::kRead;
-  std::shared_ptr<const VendedKeys> keys;  // of kKeys and kGatewayKeys
+  std::shared_ptr<const VendedKeys> keys;  // of all but kNone and kSigning
+  // Of kStaticKeys, what holds them: "bucket-policy", "bucket-policy-write" where they also write,
+  // "bucket-policy-confined" for who is bound by masks. A constant.
+  std::string_view enforcement = {};
   // Of kSigning for a table that is staged: what the signer is to be shown, for it does not find
   // the table. Says where it is staged, and by whom.
   std::string staged_token = {};
@@ -76,6 +81,8 @@ struct StorageCounters {
   std::uint64_t granted_keys = 0;  // answers with keys of the STS, made anew or not
   std::uint64_t granted_gateway = 0;
   std::uint64_t granted_signing = 0;
+  std::uint64_t granted_static = 0;
+  std::uint64_t withheld_static = 0;  // there was a key, but its policy is not known to hold
   std::uint64_t denied = 0;
   std::uint64_t unfit = 0;  // no keys could be that narrow
   std::uint64_t scope_loads = 0;
@@ -96,6 +103,9 @@ class StorageAccess {
     std::optional<GatewayKeys> gateway;
     std::optional<GatewayKeys> staging;  // makes staged_token; its URL is not used
     bool signs_requests = true;
+    std::string root_key;  // access key of the server: nobody's static key
+    // Whether masks or row filters bind the caller on a table. Empty: nobody is bound.
+    std::function<bool(const Caller& caller, const ObjectRef& object)> is_masked;
     StorageScopeLimits limits;
     std::size_t max_cached_keys = 10'000;
     std::size_t max_cached_scopes = 10'000;
@@ -125,7 +135,9 @@ class StorageAccess {
   // Keys for the data files of several tables of a namespace, for a client that reads DuckLake's
   // own catalog: no more than `right`, whatever the caller may do. The gate was asked for each.
   // A table in a folder that is not its own alone is read, if that, and not written.
-  // kUnsupported: there is no way to keys that are that narrow.
+  // Without STS and gateway: the principal's static key, while all that the bucket's policy opens
+  // to it is what the caller may reach now (docs/adr/0013). kUnsupported: there is no way to keys
+  // that are that narrow.
   Result<AttachedGrant> grant_attached(const Caller& caller, const std::vector<GateTarget>& targets,
                                        StorageRight right);
 
@@ -205,6 +217,14 @@ class StorageAccess {
   std::optional<StorageGrant> grant_without_keys(const Caller& caller, const GateTarget& target,
                                                  const ScopeEntry* entry, StorageRight right,
                                                  DelegationRequest asked);
+  // vend_static.cc
+  Result<AttachedGrant> grant_static(const Caller& caller,
+                                     const std::vector<const GateTarget*>& targets,
+                                     StorageRight right);
+  Result<AttachedGrant> use_static_key(const Caller& caller, const store::KeyInForce& found,
+                                       const std::vector<const GateTarget*>& targets,
+                                       StorageRight right);
+  Result<bool> may_reach_all(const Caller& caller, const KeyOpening& opening);
   void note(std::string_view what, const Error* why) const;
 
   const Config config_;
@@ -217,8 +237,8 @@ class StorageAccess {
   std::unordered_map<TableId, EntryPtr> scopes_;
 
   mutable std::atomic<std::uint64_t> sts_calls_{0}, sts_failures_{0}, sts_widened_{0},
-      granted_keys_{0}, granted_gateway_{0}, granted_signing_{0}, denied_{0}, unfit_{0},
-      scope_loads_{0};
+      granted_keys_{0}, granted_gateway_{0}, granted_signing_{0}, granted_static_{0},
+      withheld_static_{0}, denied_{0}, unfit_{0}, scope_loads_{0};
 };
 
 }  // namespace duckicelake::catalog

@@ -55,14 +55,24 @@ void write_keys(json::Writer& json, const Context& context, const Call& call,
   json.member("path-style-access", is_gateway || store.path_style ? "true" : "false");
   json.member("access-key-id", keys.access_key);
   json.member("secret-access-key", keys.secret_key.reveal());
+  const bool is_static = grant.storage.kind == catalog::StorageGrant::Kind::kStaticKeys;
   json.key("session-token");
-  if (is_gateway) {
+  if (is_gateway || is_static) {
     json.null();
   } else {
     json.value(keys.session_token.reveal());
   }
-  json.member("expiration", iso_time(keys.expiration));
+  json.key("expiration");
+  if (is_static) {
+    json.null();
+  } else {
+    json.value(iso_time(keys.expiration));
+  }
   if (is_gateway) json.member("enforcement", "gateway");
+  if (is_static) {
+    json.member("enforcement", grant.storage.enforcement);
+    json.member("static-key", true);
+  }
   json.end_object();
 }
 

@@ -43,7 +43,7 @@ std::string_view openapi_access_schemas() {
  "principal":{"type":"string"},"access-key-id":{"type":"string"},
  "secret-access-key":{"type":["string","null"]},"note":{"type":["string","null"]},
  "confined":{"type":"boolean","default":false,
-  "description":"The store's own policies keep the key to what the principal may see"}}},
+  "description":"May be given out to a principal whom masks bind"}}},
 "StaticKeyAnswer":{"type":"object","properties":{
  "status":{"type":"string","enum":["set"]},"principal":{"type":"string"},
  "access-key-id":{"type":"string"},"has-secret":{"type":"boolean"},"confined":{"type":"boolean"}}},

@@ -100,8 +100,9 @@ std::string_view openapi_schemas() {
  "s3":{"anyOf":[{"type":"null"},{"type":"object","properties":{
  "endpoint":{"type":"string"},"region":{"type":"string"},"path-style-access":{"type":"string"},
  "access-key-id":{"type":"string"},"secret-access-key":{"type":"string"},
- "session-token":{"type":["string","null"]},"expiration":{"type":"string","format":"date-time"},
- "enforcement":{"type":"string"}}}]},
+ "session-token":{"type":["string","null"]},"expiration":{"type":["string","null"],"format":"date-time"},
+ "enforcement":{"type":"string","enum":["gateway","bucket-policy","bucket-policy-write","bucket-policy-confined"]},
+ "static-key":{"type":"boolean","description":"The principal's own key, which the bucket's policy confines"}}}]},
  "s3_note":{"type":"string","description":"Why there are no keys, or for which tables"}}},
 "StorageCheckResult":{"type":"object","required":["way","ok","checks"],"properties":{
  "way":{"type":"string"},"ok":{"type":"boolean"},"checks":{"type":"array","items":{

@@ -136,7 +136,9 @@ StorageAnswer storage_answer(const StorageSettings& storage, std::string_view ca
   Config members = deployment_config(storage);
   const std::string path = table_path(catalog_id, table);
   switch (grant.kind) {
-    case Kind::kNone: break;
+    case Kind::kNone:
+    // As wide as all that the principal may do: not for one table.
+    case Kind::kStaticKeys: break;
     case Kind::kKeys:
     case Kind::kGatewayKeys: {
       const Config keys = key_config(*grant.keys);

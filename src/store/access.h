@@ -88,7 +88,7 @@ struct StaticKey {
   std::string access_key_id;
   Secret secret_access_key;  // empty: the principal has it, the server does not
   std::string note;
-  bool is_confined = false;  // the store's policies keep it to what the principal may see
+  bool is_confined = false;  // may be given out to a principal whom masks bind
 };
 Status upsert_static_key(pg::Transaction& transaction, const Lake& lake, const StaticKey& key);
 Result<bool> delete_static_key(pg::Transaction& transaction, const Lake& lake,

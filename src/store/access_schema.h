@@ -3,7 +3,7 @@
 
 #include "pg/sql.h"
 
-// The tables of access.h and audit.h, for the migrations.
+// The tables of access.h, key_policy.h and audit.h, for the migrations.
 namespace duckicelake::store {
 
 inline constexpr pg::Sql kAccessTables = R"sql(
@@ -83,6 +83,24 @@ CREATE TRIGGER raise_access AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON duck
   FOR EACH STATEMENT EXECUTE FUNCTION duckicelake.raise_access();
 CREATE TRIGGER raise_access AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON duckicelake.static_s3_key
   FOR EACH STATEMENT EXECUTE FUNCTION duckicelake.raise_access();
+)sql";
+
+// See key_policy.h. Deleting a key forgets what was known of it.
+inline constexpr pg::Sql kKeyPolicies = R"sql(
+CREATE TABLE duckicelake.bucket_policy (
+  is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
+  sid text NOT NULL DEFAULT 'Duckicelake' || substr(replace(gen_random_uuid()::text, '-', ''), 1, 12));
+INSERT INTO duckicelake.bucket_policy DEFAULT VALUES;
+
+CREATE TABLE duckicelake.static_key_policy (
+  catalog_id text NOT NULL,
+  principal text NOT NULL,
+  access_key_id text NOT NULL,
+  opens text NOT NULL,
+  is_proved boolean NOT NULL,
+  applied_at timestamptz NOT NULL DEFAULT now(),
+  PRIMARY KEY (catalog_id, principal),
+  FOREIGN KEY (catalog_id, principal) REFERENCES duckicelake.static_s3_key ON DELETE CASCADE);
 )sql";
 
 inline constexpr pg::Sql kAuditTable = R"sql(

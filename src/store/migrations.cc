@@ -415,7 +415,7 @@ CREATE TRIGGER keep_deleted_client AFTER DELETE ON duckicelake.client
 }  // namespace
 
 Status migrate_sidecar(pg::Connection& connection) {
-  const std::array<pg::Migration, 12> migrations = {
+  const std::array<pg::Migration, 13> migrations = {
       pg::Migration{1, "tables of the projection", kTables},
       pg::Migration{2, "functions of the triggers", kFunctions},
       pg::Migration{3, "commits of clients", kCommits},
@@ -429,6 +429,7 @@ Status migrate_sidecar(pg::Connection& connection) {
       pg::Migration{11, "roles for DuckDB users",
                     kDirectTables + kDirectFunctions + kDirectWrites + kDirectArming},
       pg::Migration{12, "tokens of deleted clients", kDeletedClients},
+      pg::Migration{13, "policies of static keys", kKeyPolicies},
   };
   DIL_TRY(pg::MigrationReport report,
           pg::run_migrations(connection, pg::SqlIdent::constant("duckicelake"), migrations));

@@ -96,6 +96,9 @@ constexpr Sql kOwnerOfFile =
 constexpr Sql kLiveTable =
     "SELECT table_id, schema_id, table_name FROM {schema}.ducklake_table WHERE table_id = $1 AND "
     "end_snapshot IS NULL";
+constexpr Sql kLiveTables =
+    "SELECT table_id, schema_id, table_name FROM {schema}.ducklake_table WHERE table_id = ANY($1) "
+    "AND end_snapshot IS NULL";
 constexpr Sql kTableOfUuid =
     "SELECT table_id FROM {schema}.ducklake_table WHERE table_uuid::text = $1 AND end_snapshot IS "
     "NULL";
@@ -201,6 +204,18 @@ Result<ObjectOwner> read_owner(const pg::Row& row) {
 }
 
 }  // namespace
+
+Result<std::vector<ObjectOwner>> load_live_tables(pg::Connection& connection, const Lake& lake,
+                                                  const std::vector<std::int64_t>& ids) {
+  DIL_TRY(const pg::ResultSet rows,
+          connection.exec(in_schema(lake, kLiveTables, {Param::int64_array(ids)})));
+  std::vector<ObjectOwner> out;
+  for (const pg::Row row : rows) {
+    DIL_TRY(ObjectOwner one, read_owner(row));
+    out.push_back(std::move(one));
+  }
+  return out;
+}
 
 Result<std::optional<ObjectOwner>> find_live_table(pg::Connection& connection, const Lake& lake,
                                                    TableId table) {

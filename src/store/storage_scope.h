@@ -65,6 +65,9 @@ Result<std::optional<ObjectOwner>> find_object_owner(pg::Connection& connection,
 // nullopt: the table is not live.
 Result<std::optional<ObjectOwner>> find_live_table(pg::Connection& connection, const Lake& lake,
                                                    TableId table);
+// Those of the tables that are live, in any order.
+Result<std::vector<ObjectOwner>> load_live_tables(pg::Connection& connection, const Lake& lake,
+                                                  const std::vector<std::int64_t>& ids);
 Result<std::optional<TableId>> find_table_of_uuid(pg::Connection& connection, const Lake& lake,
                                                   const std::string& uuid);
 

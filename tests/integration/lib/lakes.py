@@ -23,19 +23,20 @@ _numbers = itertools.count(1)
 
 
 @contextlib.contextmanager
-def private_stack(sts: bool = True):
+def private_stack(sts: bool = True, users: dict[str, list[str]] | None = None):
     """A stack of this test process, gone afterwards; DUCKICELAKE_TEST_STACK names one to use.
 
-    Without `sts`: one whose object store makes no session keys.
+    Without `sts`: one whose object store makes no session keys. `users`: more users of the store
+    and what they may do in the bucket by themselves.
     """
     given = os.environ.get("DUCKICELAKE_TEST_STACK")
-    if given and sts:
+    if given and sts and not users:
         stack = Stack.open(given)
         stack.up()
         yield stack
         return
     folder = pathlib.Path(tempfile.mkdtemp(prefix="duckicelake-test-"))
-    stack = Stack.open(folder / "stack", fsync=False, sts=sts)
+    stack = Stack.open(folder / "stack", fsync=False, sts=sts, users=users)
     try:
         stack.up()
         yield stack
