@@ -313,8 +313,7 @@ Status TableWork::write_state(pg::Transaction& transaction, const std::vector<st
   state.must_rewrite = view_ && metadata_.format_version > before_.format_version &&
                        !view_->state().head.manifests.empty();
   if (is_new()) {
-    DIL_TRY(pg::Connection * fresh_connection, transaction.begun());
-    DIL_CHECK_OK(store::change_table_properties(*fresh_connection, lake, table_id_, set, dropped));
+    DIL_CHECK_OK(store::change_table_properties(transaction, lake, table_id_, set, dropped));
     store::TableState fresh;
     fresh.through = SnapshotId(slots.front().snapshot.value - 1);
     fresh.next_file_id = slots.front().first_file_id;
@@ -328,7 +327,7 @@ Status TableWork::write_state(pg::Transaction& transaction, const std::vector<st
     header.format_version = metadata_.format_version;
     if (header.format_version >= 3) header.first_row_id = 0;
     DIL_TRY(fresh.manifests, manifest::encode_manifest_list(header, {}));
-    return store::save_table_state(*fresh_connection, lake, table_id_, fresh);
+    return store::save_table_state(transaction, lake, table_id_, fresh);
   }
   iceberg::TableMetadata old = before_;
   old.refs.clear();
@@ -338,11 +337,10 @@ Status TableWork::write_state(pg::Transaction& transaction, const std::vector<st
                        rewritten.empty() && side_.empty() && !changes_definition_;
   changes_rows_only_ = is_same && set.empty() && dropped.empty();
   if (is_same) return {};
-  DIL_TRY(pg::Connection * connection, transaction.begun());
-  DIL_CHECK_OK(store::change_table_properties(*connection, lake, table_id_, set, dropped));
-  DIL_CHECK_OK(store::save_published(*connection, lake, table_id_, rewritten));
-  DIL_CHECK_OK(store::hide_published(*connection, lake, table_id_, hidden));
-  DIL_CHECK_OK(store::save_committed_state(*connection, lake, table_id_, state));
+  DIL_CHECK_OK(store::change_table_properties(transaction, lake, table_id_, set, dropped));
+  DIL_CHECK_OK(store::save_published(transaction, lake, table_id_, rewritten));
+  DIL_CHECK_OK(store::hide_published(transaction, lake, table_id_, hidden));
+  DIL_CHECK_OK(store::save_committed_state(transaction, lake, table_id_, state));
   return store::raise_revision(transaction, lake);
 }
 

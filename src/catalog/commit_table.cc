@@ -533,8 +533,7 @@ Status TableWork::write_snapshots(pg::Transaction& transaction,
     json::Writer writer(summary);
     iceberg::write_string_map(writer, step.summary);
     if (step.moved_id) {
-      DIL_TRY(pg::Connection * connection, transaction.begun());
-      DIL_CHECK_OK(store::move_to_main(*connection, deps_.lake, table_id_, *step.moved_id,
+      DIL_CHECK_OK(store::move_to_main(transaction, deps_.lake, table_id_, *step.moved_id,
                                        slot.snapshot, parent));
       aliases_[*step.moved_id] = slot.snapshot.value;
       continue;

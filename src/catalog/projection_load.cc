@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <iterator>
 
 #include "catalog/projection_run.h"
 #include "catalog/random_name.h"
@@ -28,8 +29,7 @@ Result<std::shared_ptr<const TableView>> ProjectionRun::run(const OwnRows* own) 
   const pg::TransactionOptions options{pg::Isolation::kRepeatableRead, pg::Access::kReadWrite};
   if (own != nullptr && previous_) {
     pg::Transaction transaction(connection_, options);
-    DIL_TRY(pg::Connection * begun, transaction.begun());
-    (void)begun;
+    DIL_CHECK_OK(read_ahead(transaction, *own));
     DIL_TRY(const bool is_enough, load_after(*own));
     if (is_enough) return finish(transaction);
     transaction.rollback();
@@ -49,8 +49,8 @@ Result<std::shared_ptr<const TableView>> ProjectionRun::finish(pg::Transaction& 
   DIL_CHECK_OK(build_definition());
   DIL_CHECK_OK(plan_chain());
   DIL_CHECK_OK(rebuild_gone());
-  DIL_CHECK_OK(publish_side_snapshots());
-  DIL_CHECK_OK(publish());
+  DIL_CHECK_OK(publish_side_snapshots(transaction));
+  DIL_CHECK_OK(publish(transaction));
   if (!is_changed_ && previous_ && previous_->state().stored.version == state_.stored.version) {
     DIL_CHECK_OK(transaction.commit());
     return previous_->seen_at(head_.snapshot, head_.revision,
@@ -82,6 +82,29 @@ Status ProjectionRun::load() {
   DIL_CHECK_OK(load_stored(tag));
   DIL_CHECK_OK(load_chain());
   return load_maintenance();
+}
+
+// All that a commit which only added files makes a projection read, in one round trip. What the
+// commit turns out to need beside that is read when it does.
+Status ProjectionRun::read_ahead(pg::Transaction& transaction, const OwnRows& own) {
+  const store::Lake& lake = owner_.lake_;
+  const store::TableState& stored = previous_->state().stored;
+  const SnapshotId after = previous_->through();
+  std::vector<std::int64_t> ids;
+  for (std::int64_t id = own.first.value; id <= own.last.value; ++id) ids.push_back(id);
+  std::vector<pg::Statement> statements =
+      store::table_news_statements(lake, table_, after, kMaxNews);
+  const auto add = [&](std::vector<pg::Statement> more) {
+    std::move(more.begin(), more.end(), std::back_inserter(statements));
+  };
+  statements.push_back(store::retired_statement(lake, table_, stored.retired_serial));
+  statements.push_back(store::snapshots_statement(lake, ids));
+  DIL_TRY(std::vector<pg::Statement> files,
+          store::changed_files_statements(lake, table_, own.definition->inlined_tables,
+                                          stored.through, stored.next_file_id));
+  add(std::move(files));
+  add(store::committed_statements(lake, table_, ids, stored.next_file_id));
+  return transaction.read_ahead(statements);
 }
 
 Result<bool> ProjectionRun::load_after(const OwnRows& own) {

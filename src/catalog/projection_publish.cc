@@ -28,7 +28,7 @@ constexpr std::size_t kMaxManifests = 200'000;
 
 }  // namespace
 
-Status ProjectionRun::publish() {
+Status ProjectionRun::publish(pg::Transaction& transaction) {
   iceberg::TableMetadata& document = state_.document;
   if (document.format_version >= 3) {
     const std::int64_t stats_next = definition_.stats ? definition_.stats->next_row_id : 0;
@@ -80,7 +80,7 @@ Status ProjectionRun::publish() {
   }
   DIL_CHECK_OK(encode_state(state_));
   DIL_TRY(state_.stored.metadata_location, write_metadata());
-  DIL_CHECK_OK(store::save_table_state(connection_, owner_.lake_, table_, state_.stored));
+  DIL_CHECK_OK(store::save_table_state(transaction, owner_.lake_, table_, state_.stored));
   std::vector<store::PublishedSnapshot> published;
   for (const auto* records : {&state_.snapshots, &state_.side}) {
     for (const SnapshotRecord& record : *records) {
@@ -88,9 +88,9 @@ Status ProjectionRun::publish() {
       published.push_back({SnapshotId(record.id), record.json, records == &state_.snapshots});
     }
   }
-  DIL_CHECK_OK(store::save_published(connection_, owner_.lake_, table_, published));
-  DIL_CHECK_OK(store::hide_published(connection_, owner_.lake_, table_, expired_));
-  return store::forget_gone(connection_, owner_.lake_, table_, gone);
+  DIL_CHECK_OK(store::save_published(transaction, owner_.lake_, table_, published));
+  DIL_CHECK_OK(store::hide_published(transaction, owner_.lake_, table_, expired_));
+  return store::forget_gone(transaction, owner_.lake_, table_, gone);
 }
 
 // A ref goes with its snapshot when DuckLake expires that one.
@@ -105,7 +105,7 @@ void ProjectionRun::drop_dead_refs() {
 
 // Snapshots of branches and staged ones: their manifests are the client's, their list is ours, with
 // the sequence number (and row ids) that the commit gave them.
-Status ProjectionRun::publish_side_snapshots() {
+Status ProjectionRun::publish_side_snapshots(pg::Transaction& transaction) {
   DIL_TRY(std::vector<store::ClientSnapshot> pending,
           store::load_unpublished(connection_, owner_.lake_, table_));
   std::vector<std::int64_t> done;
@@ -154,7 +154,7 @@ Status ProjectionRun::publish_side_snapshots() {
     done.push_back(item.client_id);
     is_changed_ = true;
   }
-  return store::mark_published(connection_, owner_.lake_, table_, done);
+  return store::mark_published(transaction, owner_.lake_, table_, done);
 }
 
 // Together with the objects that it names: nobody is told of it before all of them are stored.

@@ -39,6 +39,7 @@ class ProjectionRun {
   Status load();
   // After a commit of our own; false: more than that happened, and everything has to be read.
   Result<bool> load_after(const OwnRows& own);
+  Status read_ahead(pg::Transaction& transaction, const OwnRows& own);
   Status load_stored(std::optional<store::StateTag> tag);
   Status start_anew();
   Status load_chain();
@@ -83,8 +84,8 @@ class ProjectionRun {
   Status flush_objects();
 
   // projection_publish.cc: the new metadata version.
-  Status publish();
-  Status publish_side_snapshots();
+  Status publish(pg::Transaction& transaction);
+  Status publish_side_snapshots(pg::Transaction& transaction);
   void drop_dead_refs();
   Result<std::string> write_metadata();
   void write_version_hint();

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -121,6 +122,8 @@ class Connection {
   // dropped.
   Result<std::vector<ResultSet>> run(const Statement* before, std::span<const Statement> statements,
                                      const Statement* after);
+  // The results of all of the statements when all were read ahead; they are taken out.
+  std::optional<std::vector<ResultSet>> take_ahead(std::span<const Statement> statements);
   bool send(Exchange& exchange, const Statement& statement, std::ptrdiff_t index);
   bool send_evicted(Exchange& exchange);
   Status receive(Exchange& exchange);
@@ -150,6 +153,7 @@ class Connection {
   std::unique_ptr<StatementCache> cache_;
   CostCounters* totals_ = nullptr;
   Cost cost_;
+  std::vector<std::pair<Statement, ResultSet>> ahead_;  // of the open transaction
   bool is_stale_ = false;
   bool was_single_row_ = false;  // see run
 };

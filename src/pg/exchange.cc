@@ -2,6 +2,7 @@
 // Batches of statements in libpq's pipeline mode ("Pipeline Mode" in the PostgreSQL documentation).
 #include <libpq-fe.h>
 
+#include <algorithm>
 #include <unordered_map>
 #include <utility>
 
@@ -213,10 +214,40 @@ Status Connection::receive(Exchange& exchange) {
   }
 }
 
+std::optional<std::vector<ResultSet>> Connection::take_ahead(
+    std::span<const Statement> statements) {
+  std::vector<std::size_t> places;
+  for (const Statement& statement : statements) {
+    std::size_t place = 0;
+    const auto is_same = [&](const Statement& known) {
+      return known.sql.text() == statement.sql.text() && known.params == statement.params;
+    };
+    while (place < ahead_.size() &&
+           (!is_same(ahead_[place].first) ||
+            std::find(places.begin(), places.end(), place) != places.end())) {
+      ++place;
+    }
+    if (place == ahead_.size()) return std::nullopt;
+    places.push_back(place);
+  }
+  std::vector<ResultSet> out;
+  for (const std::size_t place : places) out.push_back(std::move(ahead_[place].second));
+  std::sort(places.begin(), places.end());
+  for (auto place = places.rbegin(); place != places.rend(); ++place) {
+    ahead_.erase(ahead_.begin() + static_cast<std::ptrdiff_t>(*place));
+  }
+  return out;
+}
+
 Result<std::vector<ResultSet>> Connection::run(const Statement* before,
                                                std::span<const Statement> statements,
                                                const Statement* after) {
   DIL_CHECK_OK(check_usable());
+  if (before != nullptr || after != nullptr) {
+    ahead_.clear();
+  } else if (!ahead_.empty() && !statements.empty()) {
+    if (auto known = take_ahead(statements)) return std::move(*known);
+  }
   for (const Statement& statement : statements) DIL_CHECK_OK(check_params(statement.params));
   if (has_passed(deadline_)) {
     // Nothing was sent: the connection stays good.

@@ -46,6 +46,7 @@ class Param {
   std::uint32_t type_oid() const { return type_oid_; }  // 0: implied by the statement
   bool is_binary() const { return type_oid_ == kBytea; }
   const std::optional<std::string>& bytes() const { return bytes_; }  // none: SQL NULL
+  friend bool operator==(const Param&, const Param&) = default;
 
  private:
   // Fixed in PostgreSQL's catalog (pg_type.dat).

@@ -99,6 +99,14 @@ Result<std::vector<ResultSet>> Transaction::batch(std::span<const Statement> sta
   return run(statements, nullptr);
 }
 
+Status Transaction::read_ahead(std::span<const Statement> statements) {
+  DIL_TRY(std::vector<ResultSet> results, run(statements, nullptr));
+  for (std::size_t i = 0; i < statements.size(); ++i) {
+    connection_.ahead_.emplace_back(statements[i], std::move(results[i]));
+  }
+  return {};
+}
+
 Result<Connection*> Transaction::begun() {
   DIL_CHECK_OK(check_open());
   if (state_ == State::kNew || !deferred_.empty()) DIL_CHECK_OK(run({}, nullptr));

@@ -44,6 +44,12 @@ class Transaction {
   // sent by `commit`.
   void defer(Statement statement);
 
+  // Reads in one round trip what calls that follow will ask for one by one: until the transaction
+  // ends each of them, here or on the connection, is answered from it once when its statements and
+  // parameters are the same. What is not asked for is dropped. For transactions whose view of the
+  // database stands still, and for rows that they do not change in between.
+  Status read_ahead(std::span<const Statement> statements);
+
   // The connection, inside of the transaction, for COPY, scripts and streams.
   Result<Connection*> begun();
 

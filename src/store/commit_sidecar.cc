@@ -95,7 +95,30 @@ Result<std::vector<CommittedFiles>> read_files(pg::Connection& connection,
   return out;
 }
 
+Statement client_snapshots_statement(const Lake& lake, TableId table,
+                                     std::span<const std::int64_t> ducklake_ids) {
+  return {kSelectSnapshot + "AND is_main AND ducklake_snapshot_id = ANY($3)",
+          {lake.catalog_id, table, Param::int64_array(ducklake_ids)}};
+}
+
+Statement unpublished_statement(const Lake& lake, TableId table) {
+  return {kSelectSnapshot + "AND NOT is_main AND NOT is_published ORDER BY ducklake_snapshot_id",
+          {lake.catalog_id, table}};
+}
+
+Statement committed_files_statement(const Lake& lake, TableId table, std::int64_t min_file_id) {
+  return {kSelectFiles + "f.data_file_id >= $3 GROUP BY m.serial",
+          {lake.catalog_id, table, min_file_id}};
+}
+
 }  // namespace
+
+std::vector<Statement> committed_statements(const Lake& lake, TableId table,
+                                            std::span<const std::int64_t> ducklake_ids,
+                                            std::int64_t min_file_id) {
+  return {client_snapshots_statement(lake, table, ducklake_ids), unpublished_statement(lake, table),
+          committed_files_statement(lake, table, min_file_id)};
+}
 
 Status insert_client_snapshot(pg::Transaction& transaction, const Lake& lake, TableId table,
                               const ClientSnapshot& snapshot) {
@@ -120,50 +143,40 @@ Result<std::optional<ClientSnapshot>> find_client_snapshot(pg::Connection& conne
 Result<std::vector<ClientSnapshot>> load_client_snapshots(
     pg::Connection& connection, const Lake& lake, TableId table,
     std::span<const std::int64_t> ducklake_ids) {
-  return read_snapshots(
-      connection, Statement{kSelectSnapshot + "AND is_main AND ducklake_snapshot_id = ANY($3)",
-                            {lake.catalog_id, table, Param::int64_array(ducklake_ids)}});
+  return read_snapshots(connection, client_snapshots_statement(lake, table, ducklake_ids));
 }
 
 Result<std::vector<ClientSnapshot>> load_unpublished(pg::Connection& connection, const Lake& lake,
                                                      TableId table) {
-  return read_snapshots(connection,
-                        Statement{kSelectSnapshot + "AND NOT is_main AND NOT is_published ORDER BY "
-                                                    "ducklake_snapshot_id",
-                                  {lake.catalog_id, table}});
+  return read_snapshots(connection, unpublished_statement(lake, table));
 }
 
-Status mark_published(pg::Connection& connection, const Lake& lake, TableId table,
+Status mark_published(pg::Transaction& transaction, const Lake& lake, TableId table,
                       std::span<const std::int64_t> client_ids) {
   if (client_ids.empty()) return {};
-  DIL_TRY(auto rows,
-          connection.exec(
-              Statement{kMarkPublished, {lake.catalog_id, table, Param::int64_array(client_ids)}}));
-  (void)rows;
+  transaction.defer(
+      Statement{kMarkPublished, {lake.catalog_id, table, Param::int64_array(client_ids)}});
   return {};
 }
 
-Status move_to_main(pg::Connection& connection, const Lake& lake, TableId table,
+Status move_to_main(pg::Transaction& transaction, const Lake& lake, TableId table,
                     std::int64_t client_id, SnapshotId ducklake_id,
                     std::optional<std::int64_t> parent_id) {
-  DIL_TRY(auto rows,
-          connection.exec(
-              Statement{kMoveToMain, {lake.catalog_id, table, client_id, ducklake_id, parent_id}}));
-  (void)rows;
+  transaction.defer(
+      Statement{kMoveToMain, {lake.catalog_id, table, client_id, ducklake_id, parent_id}});
   return {};
 }
 
-Status save_committed_state(pg::Connection& connection, const Lake& lake, TableId table,
+Status save_committed_state(pg::Transaction& transaction, const Lake& lake, TableId table,
                             const CommittedState& state) {
-  DIL_TRY(auto rows, connection.exec(Statement{
-                         kSaveState,
-                         {lake.catalog_id, table, state.document, state.refs, state.spec_binding,
-                          state.sort_binding, state.main_after, state.must_rewrite}}));
-  (void)rows;
+  transaction.defer(
+      Statement{kSaveState,
+                {lake.catalog_id, table, state.document, state.refs, state.spec_binding,
+                 state.sort_binding, state.main_after, state.must_rewrite}});
   return {};
 }
 
-Status change_table_properties(pg::Connection& connection, const Lake& lake, TableId table,
+Status change_table_properties(pg::Transaction& transaction, const Lake& lake, TableId table,
                                const std::map<std::string, std::string>& set,
                                std::span<const std::string> dropped) {
   std::vector<Statement> statements;
@@ -180,9 +193,7 @@ Status change_table_properties(pg::Connection& connection, const Lake& lake, Tab
   if (!dropped.empty()) {
     statements.push_back({kDropProperties, {lake.catalog_id, table, Param::text_array(dropped)}});
   }
-  if (statements.empty()) return {};
-  DIL_TRY(auto results, connection.batch(statements));
-  (void)results;
+  for (Statement& statement : statements) transaction.defer(std::move(statement));
   return {};
 }
 
@@ -197,8 +208,7 @@ Status insert_committed_files(pg::Transaction& transaction, const Lake& lake, Ta
 Result<std::vector<CommittedFiles>> load_committed_files(pg::Connection& connection,
                                                          const Lake& lake, TableId table,
                                                          std::int64_t min_file_id) {
-  return read_files(connection, Statement{kSelectFiles + "f.data_file_id >= $3 GROUP BY m.serial",
-                                          {lake.catalog_id, table, min_file_id}});
+  return read_files(connection, committed_files_statement(lake, table, min_file_id));
 }
 
 Result<std::vector<CommittedFiles>> load_committed_files_of(pg::Connection& connection,

@@ -42,10 +42,10 @@ Result<std::vector<ClientSnapshot>> load_client_snapshots(
 // Those beside main that were not published yet, in the order of their commits.
 Result<std::vector<ClientSnapshot>> load_unpublished(pg::Connection& connection, const Lake& lake,
                                                      TableId table);
-Status mark_published(pg::Connection& connection, const Lake& lake, TableId table,
+Status mark_published(pg::Transaction& transaction, const Lake& lake, TableId table,
                       std::span<const std::int64_t> client_ids);
 // A snapshot of a branch (or a staged one) became a snapshot of main.
-Status move_to_main(pg::Connection& connection, const Lake& lake, TableId table,
+Status move_to_main(pg::Transaction& transaction, const Lake& lake, TableId table,
                     std::int64_t client_id, SnapshotId ducklake_id,
                     std::optional<std::int64_t> parent_id);
 
@@ -58,9 +58,9 @@ struct CommittedState {
   std::int64_t main_after = -1;
   bool must_rewrite = false;  // or stays so
 };
-Status save_committed_state(pg::Connection& connection, const Lake& lake, TableId table,
+Status save_committed_state(pg::Transaction& transaction, const Lake& lake, TableId table,
                             const CommittedState& state);
-Status change_table_properties(pg::Connection& connection, const Lake& lake, TableId table,
+Status change_table_properties(pg::Transaction& transaction, const Lake& lake, TableId table,
                                const std::map<std::string, std::string>& set,
                                std::span<const std::string> dropped);
 
@@ -78,5 +78,10 @@ Result<std::vector<CommittedFiles>> load_committed_files(pg::Connection& connect
 Result<std::vector<CommittedFiles>> load_committed_files_of(pg::Connection& connection,
                                                             const Lake& lake, TableId table,
                                                             std::span<const std::int64_t> ids);
+
+// What load_client_snapshots, load_unpublished and load_committed_files ask for, to be read ahead.
+std::vector<pg::Statement> committed_statements(const Lake& lake, TableId table,
+                                                std::span<const std::int64_t> ducklake_ids,
+                                                std::int64_t min_file_id);
 
 }  // namespace duckicelake::store

@@ -400,14 +400,17 @@ Result<std::optional<TableDefinition>> load_table_definition(pg::Connection& con
   return std::optional<TableDefinition>(std::move(out));
 }
 
+Statement snapshots_statement(const Lake& lake, const std::vector<std::int64_t>& ids) {
+  return {pg::sql_for_schema(lake.metadata_schema, kSnapshots),
+          {pg::Param::int64_array(ids)},
+          pg::Prepare::kCached,
+          "load snapshots"};
+}
+
 Result<std::vector<ducklake::SnapshotRow>> load_snapshots(pg::Connection& connection,
                                                           const Lake& lake,
                                                           const std::vector<std::int64_t>& ids) {
-  DIL_TRY(pg::ResultSet rows,
-          connection.exec(Statement{pg::sql_for_schema(lake.metadata_schema, kSnapshots),
-                                    {pg::Param::int64_array(ids)},
-                                    pg::Prepare::kCached,
-                                    "load snapshots"}));
+  DIL_TRY(pg::ResultSet rows, connection.exec(snapshots_statement(lake, ids)));
   std::vector<ducklake::SnapshotRow> out;
   out.reserve(rows.size());
   for (pg::Row row : rows) {

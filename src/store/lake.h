@@ -87,6 +87,7 @@ Result<std::optional<ducklake::TableStats>> read_stats(const pg::ResultSet& tota
 Result<std::vector<ducklake::SnapshotRow>> load_snapshots(pg::Connection& connection,
                                                           const Lake& lake,
                                                           const std::vector<std::int64_t>& ids);
+pg::Statement snapshots_statement(const Lake& lake, const std::vector<std::int64_t>& ids);
 // The oldest snapshot with an id of at least `at_least`.
 Result<std::optional<ducklake::SnapshotRow>> load_snapshot_from(pg::Connection& connection,
                                                                 const Lake& lake,

@@ -236,8 +236,8 @@ Result<std::optional<StateTag>> load_state_tag(pg::Connection& connection, const
   return read_state_tag(rows);
 }
 
-Result<TableNews> load_table_news(pg::Connection& connection, const Lake& lake, TableId table,
-                                  SnapshotId after, std::int64_t max_changes) {
+std::vector<Statement> table_news_statements(const Lake& lake, TableId table, SnapshotId after,
+                                             std::int64_t max_changes) {
   std::vector<Statement> statements = {head_statement(lake),
                                        changes_statement(lake, after, max_changes),
                                        {kLoadVersion, {lake.catalog_id, table}},
@@ -245,7 +245,13 @@ Result<TableNews> load_table_news(pg::Connection& connection, const Lake& lake, 
   for (Statement& statement : stats_statements(lake, table)) {
     statements.push_back(std::move(statement));
   }
-  DIL_TRY(std::vector<pg::ResultSet> results, connection.batch(statements));
+  return statements;
+}
+
+Result<TableNews> load_table_news(pg::Connection& connection, const Lake& lake, TableId table,
+                                  SnapshotId after, std::int64_t max_changes) {
+  DIL_TRY(std::vector<pg::ResultSet> results,
+          connection.batch(table_news_statements(lake, table, after, max_changes)));
   TableNews out;
   DIL_TRY(out.head, read_head(results[0]));
   DIL_TRY(out.changes, read_changes(results[1]));
@@ -282,18 +288,15 @@ Result<std::optional<TableState>> load_table_state(pg::Connection& connection, c
   return std::optional<TableState>(std::move(state));
 }
 
-Status save_table_state(pg::Connection& connection, const Lake& lake, TableId table,
+Status save_table_state(pg::Transaction& transaction, const Lake& lake, TableId table,
                         const TableState& state) {
-  DIL_TRY(auto rows,
-          connection.exec(Statement{
-              kSaveState,
-              {lake.catalog_id, table, state.version, state.through, state.next_file_id,
-               state.revision, state.retired_serial, state.metadata_location, state.document,
-               Param::bytea(state.manifests), Param::int64_array(state.ranges),
-               Param::int64_array(state.totals), Param::int64_array(state.inlined_keys),
-               state.must_rewrite, state.refs, state.is_dirty, state.spec_binding,
-               state.sort_binding, state.main_after}}));
-  (void)rows;
+  transaction.defer(Statement{
+      kSaveState,
+      {lake.catalog_id, table, state.version, state.through, state.next_file_id, state.revision,
+       state.retired_serial, state.metadata_location, state.document, Param::bytea(state.manifests),
+       Param::int64_array(state.ranges), Param::int64_array(state.totals),
+       Param::int64_array(state.inlined_keys), state.must_rewrite, state.refs, state.is_dirty,
+       state.spec_binding, state.sort_binding, state.main_after}});
   return {};
 }
 
@@ -320,7 +323,7 @@ Result<std::vector<PublishedSnapshot>> load_published(pg::Connection& connection
   return out;
 }
 
-Status save_published(pg::Connection& connection, const Lake& lake, TableId table,
+Status save_published(pg::Transaction& transaction, const Lake& lake, TableId table,
                       std::span<const PublishedSnapshot> snapshots) {
   if (snapshots.empty()) return {};
   std::vector<std::int64_t> ids, mains;
@@ -330,20 +333,16 @@ Status save_published(pg::Connection& connection, const Lake& lake, TableId tabl
     documents.push_back(snapshot.document);
     mains.push_back(snapshot.is_main ? 1 : 0);
   }
-  DIL_TRY(auto rows,
-          connection.exec(Statement{kSavePublished,
-                                    {lake.catalog_id, table, Param::int64_array(ids),
-                                     Param::text_array(documents), Param::int64_array(mains)}}));
-  (void)rows;
+  transaction.defer(Statement{kSavePublished,
+                              {lake.catalog_id, table, Param::int64_array(ids),
+                               Param::text_array(documents), Param::int64_array(mains)}});
   return {};
 }
 
-Status hide_published(pg::Connection& connection, const Lake& lake, TableId table,
+Status hide_published(pg::Transaction& transaction, const Lake& lake, TableId table,
                       std::span<const std::int64_t> ids) {
   if (ids.empty()) return {};
-  DIL_TRY(auto rows,
-          connection.exec(Statement{kHide, {lake.catalog_id, table, Param::int64_array(ids)}}));
-  (void)rows;
+  transaction.defer(Statement{kHide, {lake.catalog_id, table, Param::int64_array(ids)}});
   return {};
 }
 
@@ -360,10 +359,13 @@ Result<std::vector<std::int64_t>> load_expired_published(pg::Connection& connect
   return out;
 }
 
+Statement retired_statement(const Lake& lake, TableId table, std::int64_t after) {
+  return {kRetired, {lake.metadata_schema.name(), table, after}};
+}
+
 Result<std::vector<RetiredFile>> load_retired(pg::Connection& connection, const Lake& lake,
                                               const ducklake::TableRow& table, std::int64_t after) {
-  DIL_TRY(pg::ResultSet rows, connection.exec(Statement{
-                                  kRetired, {lake.metadata_schema.name(), table.table_id, after}}));
+  DIL_TRY(pg::ResultSet rows, connection.exec(retired_statement(lake, table.table_id, after)));
   std::vector<RetiredFile> out;
   for (pg::Row row : rows) {
     RowReader in(row);
@@ -381,13 +383,11 @@ Result<std::vector<RetiredFile>> load_retired(pg::Connection& connection, const 
   return out;
 }
 
-Status forget_gone(pg::Connection& connection, const Lake& lake, TableId table,
+Status forget_gone(pg::Transaction& transaction, const Lake& lake, TableId table,
                    std::span<const std::int64_t> serials) {
   if (serials.empty()) return {};
-  DIL_TRY(auto rows,
-          connection.exec(Statement{
-              kForgetGone, {lake.metadata_schema.name(), table, Param::int64_array(serials)}}));
-  (void)rows;
+  transaction.defer(
+      Statement{kForgetGone, {lake.metadata_schema.name(), table, Param::int64_array(serials)}});
   return {};
 }
 

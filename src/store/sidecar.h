@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "pg/connection.h"
+#include "pg/transaction.h"
 #include "store/lake.h"
 
 // The sidecar: PostgreSQL schema `duckicelake`, keyed by catalog id and by ids of tables, never by
@@ -94,7 +94,7 @@ Result<std::optional<StateTag>> load_state_tag(pg::Connection& connection, const
                                                TableId table);
 Result<std::optional<TableState>> load_table_state(pg::Connection& connection, const Lake& lake,
                                                    TableId table);
-Status save_table_state(pg::Connection& connection, const Lake& lake, TableId table,
+Status save_table_state(pg::Transaction& transaction, const Lake& lake, TableId table,
                         const TableState& state);
 // Forgets what was published of main: the table is projected anew. What clients committed stays.
 Status reset_table_state(pg::Connection& connection, const Lake& lake, TableId table);
@@ -107,9 +107,9 @@ struct PublishedSnapshot {
 // All published snapshots that were not taken off, ascending.
 Result<std::vector<PublishedSnapshot>> load_published(pg::Connection& connection, const Lake& lake,
                                                       TableId table);
-Status save_published(pg::Connection& connection, const Lake& lake, TableId table,
+Status save_published(pg::Transaction& transaction, const Lake& lake, TableId table,
                       std::span<const PublishedSnapshot> snapshots);
-Status hide_published(pg::Connection& connection, const Lake& lake, TableId table,
+Status hide_published(pg::Transaction& transaction, const Lake& lake, TableId table,
                       std::span<const std::int64_t> ids);
 
 // Published snapshots that DuckLake has expired.
@@ -129,8 +129,9 @@ struct RetiredFile {
 // are gone.
 Result<std::vector<RetiredFile>> load_retired(pg::Connection& connection, const Lake& lake,
                                               const ducklake::TableRow& table, std::int64_t after);
+pg::Statement retired_statement(const Lake& lake, TableId table, std::int64_t after);
 // Rows about objects that are gone and that no published snapshot needs any more.
-Status forget_gone(pg::Connection& connection, const Lake& lake, TableId table,
+Status forget_gone(pg::Transaction& transaction, const Lake& lake, TableId table,
                    std::span<const std::int64_t> serials);
 
 Result<std::vector<InlinedFile>> load_inlined_files(pg::Connection& connection, const Lake& lake,
@@ -151,6 +152,8 @@ struct TableNews {
   std::map<std::string, std::string> properties;
   std::optional<ducklake::TableStats> stats;
 };
+std::vector<pg::Statement> table_news_statements(const Lake& lake, TableId table, SnapshotId after,
+                                                 std::int64_t max_changes);
 Result<TableNews> load_table_news(pg::Connection& connection, const Lake& lake, TableId table,
                                   SnapshotId after, std::int64_t max_changes);
 

@@ -137,20 +137,32 @@ Result<std::vector<ducklake::DataFileRow>> read_data_files(std::span<const pg::R
   return out;
 }
 
+std::vector<Statement> data_files_statements(const Lake& lake, TableId table, const Sql& files,
+                                             const pg::Param& param) {
+  const auto sql = [&](const Sql& text) {
+    return pg::sql_with(text, {{"schema", lake.metadata_schema}, {"files", files}});
+  };
+  std::vector<Statement> statements;
+  statements.push_back({sql(kDataFiles), {table, param}});
+  statements.push_back({sql(kStats), {table, param}});
+  statements.push_back({sql(kPartitionValues), {table, param}});
+  return statements;
+}
+
 Result<std::vector<ducklake::DataFileRow>> query_data_files(pg::Connection& connection,
                                                             const Lake& lake,
                                                             const ducklake::TableRow& table,
                                                             const Sql& files,
                                                             const pg::Param& param) {
-  const auto sql = [&](const Sql& text) {
-    return pg::sql_with(text, {{"schema", lake.metadata_schema}, {"files", files}});
-  };
-  std::vector<Statement> statements;
-  statements.push_back({sql(kDataFiles), {table.table_id, param}});
-  statements.push_back({sql(kStats), {table.table_id, param}});
-  statements.push_back({sql(kPartitionValues), {table.table_id, param}});
-  DIL_TRY(std::vector<pg::ResultSet> results, connection.batch(statements));
+  DIL_TRY(std::vector<pg::ResultSet> results,
+          connection.batch(data_files_statements(lake, table.table_id, files, param)));
   return read_data_files(results, table);
+}
+
+Statement delete_files_statement(const Lake& lake, TableId table, const Sql& files,
+                                 const pg::Param& param) {
+  return {pg::sql_with(kDeleteFiles, {{"schema", lake.metadata_schema}, {"files", files}}),
+          {table, param}};
 }
 
 Result<std::vector<ducklake::DeleteFileRow>> query_delete_files(pg::Connection& connection,
@@ -159,9 +171,7 @@ Result<std::vector<ducklake::DeleteFileRow>> query_delete_files(pg::Connection& 
                                                                 const Sql& files,
                                                                 const pg::Param& param) {
   DIL_TRY(pg::ResultSet rows,
-          connection.exec(Statement{
-              pg::sql_with(kDeleteFiles, {{"schema", lake.metadata_schema}, {"files", files}}),
-              {table.table_id, param}}));
+          connection.exec(delete_files_statement(lake, table.table_id, files, param)));
   std::vector<ducklake::DeleteFileRow> out;
   out.reserve(rows.size());
   for (pg::Row row : rows) {
@@ -187,7 +197,40 @@ Result<Sql> inlined_sql(const Lake& lake, const Sql& text, std::string_view tabl
   return pg::sql_with(text, {{"schema", lake.metadata_schema}, {"table", name}});
 }
 
+Statement ended_files_statement(const Lake& lake, TableId table, SnapshotId after,
+                                std::int64_t below_file_id) {
+  return {pg::sql_for_schema(lake.metadata_schema, kEnded), {table, after, below_file_id}};
+}
+
+Statement ended_deletes_statement(const Lake& lake, TableId table, SnapshotId after) {
+  return {pg::sql_for_schema(lake.metadata_schema, kEndedDeletes), {table, after}};
+}
+
+Result<std::vector<Statement>> oldest_live_statements(
+    const Lake& lake, TableId table, std::span<const ducklake::InlinedTable> inlined) {
+  std::vector<Statement> out;
+  out.push_back({pg::sql_for_schema(lake.metadata_schema, kOldestFile), {table}});
+  for (const ducklake::InlinedTable& item : inlined) {
+    DIL_TRY(Sql sql, inlined_sql(lake, kOldestInlined, item.name));
+    out.push_back({std::move(sql), {}, pg::Prepare::kOnce});
+  }
+  return out;
+}
+
 }  // namespace
+
+Result<std::vector<Statement>> changed_files_statements(
+    const Lake& lake, TableId table, std::span<const ducklake::InlinedTable> inlined,
+    SnapshotId after, std::int64_t next_file_id) {
+  DIL_TRY(std::vector<Statement> out, oldest_live_statements(lake, table, inlined));
+  for (Statement& statement : data_files_statements(lake, table, kInRange, next_file_id)) {
+    out.push_back(std::move(statement));
+  }
+  out.push_back(ended_files_statement(lake, table, after, next_file_id));
+  out.push_back(delete_files_statement(lake, table, kDeletesInRange, next_file_id));
+  out.push_back(ended_deletes_statement(lake, table, after));
+  return out;
+}
 
 Result<std::vector<ducklake::DataFileRow>> load_data_files(pg::Connection& connection,
                                                            const Lake& lake,
@@ -207,8 +250,7 @@ Result<std::vector<EndedFile>> load_ended_files(pg::Connection& connection, cons
                                                 const ducklake::TableRow& table, SnapshotId after,
                                                 std::int64_t below_file_id) {
   DIL_TRY(pg::ResultSet rows,
-          connection.exec(Statement{pg::sql_for_schema(lake.metadata_schema, kEnded),
-                                    {table.table_id, after, below_file_id}}));
+          connection.exec(ended_files_statement(lake, table.table_id, after, below_file_id)));
   std::vector<EndedFile> out;
   for (pg::Row row : rows) {
     RowReader in(row);
@@ -242,9 +284,7 @@ Result<std::vector<ducklake::DeleteFileRow>> load_delete_files_of(
 Result<std::vector<std::int64_t>> load_files_with_ended_deletes(pg::Connection& connection,
                                                                 const Lake& lake, TableId table,
                                                                 SnapshotId after) {
-  DIL_TRY(pg::ResultSet rows,
-          connection.exec(
-              Statement{pg::sql_for_schema(lake.metadata_schema, kEndedDeletes), {table, after}}));
+  DIL_TRY(pg::ResultSet rows, connection.exec(ended_deletes_statement(lake, table, after)));
   std::vector<std::int64_t> out;
   for (pg::Row row : rows) {
     DIL_TRY(std::int64_t id, row.int64(0));
@@ -296,12 +336,7 @@ Result<std::vector<ducklake::InlinedRow>> load_inlined_rows(pg::Connection& conn
 Result<std::optional<SnapshotId>> load_oldest_live(
     pg::Connection& connection, const Lake& lake, TableId table,
     std::span<const ducklake::InlinedTable> inlined) {
-  std::vector<Statement> statements;
-  statements.push_back({pg::sql_for_schema(lake.metadata_schema, kOldestFile), {table}});
-  for (const ducklake::InlinedTable& item : inlined) {
-    DIL_TRY(Sql sql, inlined_sql(lake, kOldestInlined, item.name));
-    statements.push_back({std::move(sql), {}, pg::Prepare::kOnce});
-  }
+  DIL_TRY(std::vector<Statement> statements, oldest_live_statements(lake, table, inlined));
   DIL_TRY(std::vector<pg::ResultSet> results, connection.batch(statements));
   std::optional<SnapshotId> oldest;
   for (const pg::ResultSet& rows : results) {

@@ -73,6 +73,12 @@ Result<std::optional<SnapshotId>> load_oldest_live(pg::Connection& connection, c
                                                    TableId table,
                                                    std::span<const ducklake::InlinedTable> inlined);
 
+// What load_oldest_live, load_data_files and load_delete_files (of `next_file_id` on),
+// load_ended_files (below it) and load_files_with_ended_deletes ask for, to be read ahead.
+Result<std::vector<pg::Statement>> changed_files_statements(
+    const Lake& lake, TableId table, std::span<const ducklake::InlinedTable> inlined,
+    SnapshotId after, std::int64_t next_file_id);
+
 struct InlinedCells {
   std::vector<std::string>
       column_names;  // of the PostgreSQL table, without row_id, begin_ and end_snapshot

@@ -54,6 +54,54 @@ TEST_F(PgTransactionLive, BeginTravelsWithTheFirstStatement) {
   EXPECT_EQ(count_rows(), 1);
 }
 
+TEST_F(PgTransactionLive, WhatWasReadAheadIsAskedForOnceWithoutARoundTrip) {
+  Connection c = connect();
+  const Statement one{"SELECT $1::int8", {std::int64_t{1}}};
+  const Statement two{"SELECT $1::int8", {std::int64_t{2}}};
+  const Statement three{"SELECT $1::int8", {std::int64_t{3}}};
+  Transaction tx(c, {Isolation::kRepeatableRead});
+  const std::array<Statement, 3> ahead = {one, two, one};
+  ASSERT_OK(tx.read_ahead(ahead));
+  const Cost before = c.cost();
+  const auto number = [](const Result<ResultSet>& rows) { return rows->row(0).int64(0).value(); };
+  EXPECT_EQ(number(c.exec(two)), 2);
+  const std::array<Statement, 2> twice = {one, one};
+  Result<std::vector<ResultSet>> both = c.batch(twice);
+  ASSERT_OK(both);
+  EXPECT_EQ((*both)[0].row(0).int64(0).value() + (*both)[1].row(0).int64(0).value(), 2);
+  EXPECT_EQ((c.cost() - before).round_trips, 0u);
+  // What is asked for a second time, or was not read ahead, goes to the server.
+  EXPECT_EQ(number(tx.exec(two)), 2);
+  EXPECT_EQ(number(tx.exec(three)), 3);
+  EXPECT_EQ((c.cost() - before).round_trips, 2u);
+  ASSERT_OK(tx.commit());
+}
+
+TEST_F(PgTransactionLive, WhatWasReadAheadEndsWithItsTransaction) {
+  Connection c = connect();
+  const Statement count{for_schema("SELECT count(*) FROM {schema}.t"), {}};
+  for (const bool commits : {true, false}) {
+    Transaction tx(c, {Isolation::kRepeatableRead});
+    ASSERT_OK(tx.read_ahead({&count, 1}));
+    if (commits) {
+      ASSERT_OK(tx.commit());
+    } else {
+      tx.rollback();
+    }
+    Connection other = connect();
+    ASSERT_OK(other.exec(insert(commits ? 1 : 2)));
+    EXPECT_EQ(c.exec(count)->row(0).int64(0).value(), commits ? 1 : 2);
+  }
+  // A failed one leaves nothing behind either.
+  Transaction tx(c, {Isolation::kRepeatableRead});
+  ASSERT_OK(tx.read_ahead({&count, 1}));
+  EXPECT_FALSE(tx.exec("SELECT 1 / 0"));
+  tx.rollback();
+  Connection other = connect();
+  ASSERT_OK(other.exec(insert(3)));
+  EXPECT_EQ(c.exec(count)->row(0).int64(0).value(), 3);
+}
+
 TEST_F(PgTransactionLive, AnUnusedTransactionCostsNothing) {
   Connection c = connect();
   const Cost before = c.cost();
