@@ -90,12 +90,13 @@ Status TableWork::plan_definition() {
     if (!check_path(inside, metadata_.location).has_value()) {
       return invalid_argument("location {} does not lie inside the catalog", metadata_.location);
     }
-    // Its metadata would lie among another table's, and a purge would take both.
+    // Its metadata would lie among another table's, a purge would take both, and its keys would
+    // open what comes into the other's namespace.
     std::string folder = metadata_.location;
     while (folder.ends_with('/')) folder.pop_back();
     folder.push_back('/');
-    DIL_TRY(const bool is_taken,
-            store::is_folder_shared(connection_, deps_.lake, table_id_, folder));
+    DIL_TRY(const bool is_taken, store::is_place_taken(connection_, deps_.lake, table_id_,
+                                                       table_row_.schema_id, folder));
     if (is_taken) {
       return invalid_argument("location {} overlaps that of something else", metadata_.location);
     }

@@ -8,6 +8,7 @@
 #include "iceberg/snapshot_json.h"
 #include "iceberg/table_metadata_json.h"
 #include "json/writer.h"
+#include "store/storage_scope.h"
 
 namespace duckicelake::catalog {
 namespace {
@@ -427,8 +428,12 @@ Status TableWork::place_new_table() {
     }
     DIL_TRY(bool is_taken,
             store::overlaps_tables(connection_, deps_.lake, metadata_.location + "/"));
+    if (!is_taken) {
+      DIL_TRY(is_taken, store::is_place_taken(connection_, deps_.lake, store::kNewTable,
+                                              place_->schema, metadata_.location + "/"));
+    }
     if (is_taken) {
-      return invalid_argument("location {} overlaps that of another table", metadata_.location);
+      return invalid_argument("location {} overlaps that of something else", metadata_.location);
     }
   }
   table_row_.path = metadata_.location + "/";

@@ -8,6 +8,7 @@
 #include "ducklake/changes.h"
 #include "json/value.h"
 #include "json/writer.h"
+#include "store/commit_rows.h"
 #include "store/definitions.h"
 #include "store/slot.h"
 
@@ -44,7 +45,11 @@ Result<store::NewSchema> plan_schema(pg::Connection& connection, const store::La
     if (levels.size() > 1 || suffix > 0) out.levels = levels;
     out.uuid = random_uuid();
     out.path = out.name + "/";
-    DIL_TRY(const bool is_used, store::is_schema_path_used(connection, lake, out.path));
+    DIL_TRY(bool is_used, store::is_schema_path_used(connection, lake, out.path));
+    // A table that is there, or holds it, would have keys for what comes.
+    if (!is_used) {
+      DIL_TRY(is_used, store::overlaps_tables(connection, lake, lake.data_path + out.path));
+    }
     if (!is_folder_name(out.name) || is_used) out.path = out.uuid + "/";
     return out;
   }

@@ -6,6 +6,7 @@
 
 #include "catalog/commit_run.h"
 #include "catalog/random_name.h"
+#include "store/storage_scope.h"
 
 namespace duckicelake::catalog {
 namespace {
@@ -103,8 +104,12 @@ Result<iceberg::TableMetadata> TableCommits::define(pg::Connection& connection,
     if (definition.location != new_table_location(place, definition.uuid)) {
       DIL_TRY(bool is_taken,
               store::overlaps_tables(connection, backends_.lake, definition.location + "/"));
+      if (!is_taken) {
+        DIL_TRY(is_taken, store::is_place_taken(connection, backends_.lake, store::kNewTable,
+                                                space.schema_id, definition.location + "/"));
+      }
       if (is_taken) {
-        return invalid_argument("location {} overlaps that of another table", definition.location);
+        return invalid_argument("location {} overlaps that of something else", definition.location);
       }
     }
   }

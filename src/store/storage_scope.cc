@@ -56,6 +56,12 @@ const Sql kShared =
         "c.folder)) "
         "FROM unnest($3::text[]) WITH ORDINALITY AS c(folder, place) ORDER BY c.place");
 
+constexpr Sql kOfOtherSchema =
+    "SELECT EXISTS (SELECT FROM {schema}.ducklake_schema s WHERE s.end_snapshot IS NULL AND "
+    "s.schema_id <> $2 AND starts_with($3::text, rtrim(CASE WHEN coalesce(s.path_is_relative, "
+    "true) "
+    "THEN $1::text || coalesce(s.path, '') ELSE s.path END, '/') || '/'))";
+
 constexpr Sql kOutside =
     "(SELECT path FROM {schema}.ducklake_data_file WHERE table_id = $1 AND NOT path_is_relative "
     "UNION SELECT path FROM {schema}.ducklake_delete_file WHERE table_id = $1 AND NOT "
@@ -189,6 +195,15 @@ Result<bool> is_folder_shared(pg::Connection& connection, const Lake& lake, Tabl
   std::vector<StorageFolder*> all = {&asked};
   DIL_CHECK_OK(mark_shared(connection, lake, table, all));
   return asked.is_shared;
+}
+
+Result<bool> is_place_taken(pg::Connection& connection, const Lake& lake, TableId table,
+                            SchemaId schema, const std::string& folder) {
+  DIL_TRY(const bool is_shared, is_folder_shared(connection, lake, table, folder));
+  if (is_shared) return true;
+  DIL_TRY(const pg::ResultSet rows,
+          connection.exec(in_schema(lake, kOfOtherSchema, {lake.data_path, schema, folder})));
+  return rows.row(0).boolean(0);
 }
 
 namespace {

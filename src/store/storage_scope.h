@@ -51,6 +51,11 @@ inline constexpr TableId kNewTable{-1};
 Result<bool> is_folder_shared(pg::Connection& connection, const Lake& lake, TableId table,
                               const std::string& folder);
 
+// Whether `folder` (likewise) is no place for a table of the schema: it would be shared, or it lies
+// in the folder of another schema, where tables may come that are not there yet.
+Result<bool> is_place_taken(pg::Connection& connection, const Lake& lake, TableId table,
+                            SchemaId schema, const std::string& folder);
+
 // The live table in whose folder an object (absolute URI) lies: its location, the folder of files
 // that only Iceberg metadata names, or, when it lies in none, that of the table one of whose rows
 // names it.

@@ -28,6 +28,7 @@ def walled(stack, tmp_path_factory):
         for server in served_lake(stack, **auth.settings(me="ns:mine:rw") | {"DUCKICELAKE_OIDC_ISSUERS_FILE": path}):
             server.idp = idp
             session = server.lake.session()
+            session.execute("CREATE SCHEMA lake.vacant")
             for schema in ("mine", "theirs"):
                 session.execute(f"CREATE SCHEMA lake.{schema}; CREATE TABLE lake.{schema}.victim AS SELECT range AS id, 's' AS s "
                                 "FROM range(3000)")
@@ -123,7 +124,8 @@ def test_no_property_leads_a_key_elsewhere(walled, root, me, place):
     opens_nothing_else(walled, root, body)
 
 
-@pytest.mark.parametrize("place", ["victim", "below", "above", "bucket", "root", "elsewhere", "up", "beside", "empty"])
+@pytest.mark.parametrize("place", ["victim", "below", "above", "bucket", "root", "elsewhere", "up", "beside", "empty",
+                                   "vacant namespace", "in a vacant namespace", "in their namespace", "own namespace"])
 def test_no_location_leads_a_key_elsewhere(walled, root, me, place):
     """By set-location, by stage-create and by its commit: refused before a key is made."""
     name = f"l_{uuid.uuid4().hex[:8]}"
@@ -131,7 +133,10 @@ def test_no_location_leads_a_key_elsewhere(walled, root, me, place):
     victim = walled.load("theirs", "victim")["metadata"]["location"]
     value = {"victim": victim, "below": victim + "/data", "above": victim.rsplit("/", 1)[0], "bucket": f"s3://{root.place.bucket}/",
              "root": walled.lake.data_path, "elsewhere": "s3://elsewhere/x", "up": victim + "x/../victim",
-             "beside": walled.lake.data_path.rstrip("/") + "-iceberg/lake/x", "empty": ""}[place]
+             "beside": walled.lake.data_path.rstrip("/") + "-iceberg/lake/x", "empty": "",
+             # Where tables come that are not there yet.
+             "vacant namespace": walled.lake.data_path + "vacant", "in a vacant namespace": walled.lake.data_path + "vacant/next/",
+             "in their namespace": victim.rsplit("/", 1)[0] + "/next", "own namespace": walled.lake.data_path + "mine"}[place]
     calls = walled.metrics()["duckicelake_sts_calls_total"]
     moved = me.post(f"/namespaces/mine/tables/{name}", {"requirements": [], "updates": [
         {"action": "set-location", "location": value}]}, headers=VENDED)
@@ -149,6 +154,23 @@ def test_no_location_leads_a_key_elsewhere(walled, root, me, place):
     if place != "empty":
         assert walled.metrics()["duckicelake_sts_calls_total"] == calls
     opens_nothing_else(walled, root, me.get(f"/namespaces/mine/tables/{name}", headers=VENDED).json())
+
+
+def test_a_namespace_made_over_rest_is_in_no_table_s_folder(walled, root, me):
+    """A place outside of all namespaces is free; who took it has no keys for the namespace of that name."""
+    for location in ("soon", "soon_too/deep/t"):
+        made = me.post("/namespaces/mine/tables", {"name": f"early_{location[:6]}_{len(location)}", "schema": SCHEMA,
+                                                   "location": walled.lake.data_path + location}, headers=VENDED)
+        assert made.status_code == 200, made.text
+    admin = sign_in(walled)
+    for name in ("soon", "soon_too"):
+        assert admin.post("/namespaces", {"namespace": [name]}).status_code == 200
+        made = admin.post(f"/namespaces/{name}/tables", {"name": "t", "schema": SCHEMA})
+        assert not made.json()["metadata"]["location"].startswith(walled.lake.data_path + name), made.text
+    own = me.post("/namespaces/mine/tables", {"name": "deep", "schema": SCHEMA,
+                                              "location": walled.lake.data_path + "mine/some/where"}, headers=VENDED)
+    assert own.status_code == 200, own.text
+    opens_nothing_else(walled, root, own.json())
 
 
 NAMES = ["*", "?", "v*", "victi?", "${aws:username}", "${*}", "$", 'a"b', "a\\b", 'a","Resource":"*', '"],"Action":["s3:*', "a\nb", "a b",
