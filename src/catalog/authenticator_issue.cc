@@ -12,6 +12,9 @@ namespace {
 
 using Refused = tl::unexpected<TokenRefusal>;
 
+// Tokens say whole seconds, and one of them has begun already: clients that renew theirs shortly
+// before the end that they were told (Iceberg's Java client) must not come too late.
+constexpr std::int64_t kBegunSecond = 1;
 constexpr std::string_view kClientCredentials = "client_credentials";
 constexpr std::string_view kTokenExchange = "urn:ietf:params:oauth:grant-type:token-exchange";
 constexpr std::string_view kAccessToken = "urn:ietf:params:oauth:token-type:access_token";
@@ -165,7 +168,7 @@ Authenticator::Granted Authenticator::make_grant(auth::NewToken token, const aut
   token.scope = granted.to_text();
   token.token_id = random_uuid();
   TokenGrant out;
-  out.expires_in = token.expires_at - token.issued_at;
+  out.expires_in = std::max<std::int64_t>(token.expires_at - token.issued_at - kBegunSecond, 1);
   out.scope = token.scope;
   out.access_token = Secret(auth::sign_token(token, signing_key_id_, config_.secrets.front()));
   return out;
@@ -181,7 +184,7 @@ Authenticator::Granted Authenticator::issue_for_client(const TokenRequest& reque
   // A token that is made right after earlier ones were made void (by the database's clock) is none
   // of them.
   token.issued_at = std::max(now, std::min(client.state.tokens_from, now + kMostSkew));
-  token.expires_at = token.issued_at + config_.ttl_seconds;
+  token.expires_at = token.issued_at + config_.ttl_seconds + kBegunSecond;
   token.signed_in_at = now;
   return make_grant(std::move(token), client.state.scopes, request);
 }
@@ -253,7 +256,7 @@ Authenticator::Granted Authenticator::exchange(const TokenRequest& request,
   token.roles = principal->subject->token_roles;
   token.account = principal->subject->account;
   token.issued_at = std::max(now, identity.issued_at);
-  token.expires_at = token.issued_at + config_.ttl_seconds;
+  token.expires_at = token.issued_at + config_.ttl_seconds + kBegunSecond;
   token.signed_in_at = identity.signed_in_at;
   if (identity.is_external) {
     // Its issuer says how long it is valid.
