@@ -204,7 +204,8 @@ Status Application::build(Prepared prepared) {
 Status Application::build_tenants() {
   lake_maker_ = std::make_unique<DuckdbLakeMaker>(settings_, logger_);
   admin_ = std::make_unique<catalog::CatalogAdmin>(own_->service().backends(), *lake_maker_);
-  tenants_ = std::make_unique<Tenants>(*shared_, *admin_, settings_.max_active_catalogs);
+  tenants_ = std::make_unique<Tenants>(*shared_, *admin_, settings_.max_active_catalogs,
+                                       settings_.catalog_idle);
   if (settings_.disable_notify) return {};
   using Target = catalog::SharedEager::Target;
   shared_eager_ = std::make_unique<catalog::SharedEager>(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "app/application.h"
@@ -37,9 +38,10 @@ void notice(const std::vector<std::string>& without_effect, Logger& logger) {
   }
 }
 
-void wait_for_end(Application& application, Logger& logger) {
+void wait_for_end(Application& application, std::chrono::seconds idle, Logger& logger) {
+  const std::chrono::milliseconds period = std::min<std::chrono::milliseconds>(kTidyPeriod, idle);
   while (true) {
-    switch (wait_signal(kTidyPeriod)) {
+    switch (wait_signal(period)) {
       case Signal::kNone: application.release_idle(); break;
       case Signal::kReload: {
         const Status reloaded = application.reload_tls();
@@ -71,7 +73,7 @@ Status serve(const Settings& settings, const std::vector<std::string>& without_e
               {"tls", !settings.listen.tls_certificate_file.empty()},
               {"catalog", std::string_view(settings.catalog_id)},
               {"version", kVersion}});
-  wait_for_end(*application, logger);
+  wait_for_end(*application, settings.catalog_idle, logger);
   logger.log(LogLevel::kInfo, kLogger, "draining");
   if (!application->drain()) {
     // It may be abandoned at any moment: what it has written is named by nothing before it is

@@ -154,6 +154,7 @@ struct Settings {
 
   std::size_t cache_max = 0;
   std::size_t max_active_catalogs = 0;  // beside the own one
+  std::chrono::seconds catalog_idle{};  // they are closed when nobody used them for so long
   int default_format_version = 2;
   bool allow_bare_paths = false;
   std::chrono::seconds maintenance_timeout{};

@@ -337,6 +337,7 @@ Result<Settings> make_settings(const SettingValues& values) {
   read_engine(values, out.engine);
   out.cache_max = size_of(values, "DUCKICELAKE_CACHE_MAX");
   out.max_active_catalogs = size_of(values, "DUCKICELAKE_MAX_ACTIVE_CATALOGS");
+  out.catalog_idle = seconds_of(values, "DUCKICELAKE_CATALOG_IDLE_SECONDS");
   out.default_format_version =
       static_cast<int>(values.integer("DUCKICELAKE_DEFAULT_FORMAT_VERSION"));
   const std::string level = values.choice("DUCKICELAKE_LOG_LEVEL");

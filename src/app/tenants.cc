@@ -41,10 +41,13 @@ rest::CatalogPtr as_catalog(TenantPtr tenant) {
 }  // namespace
 
 Tenants::Tenants(const SharedParts& shared, const catalog::CatalogAdmin& admin,
-                 std::size_t max_open)
-    : shared_(shared), admin_(admin), max_open_(max_open), registry_(shared.pool), reaper_([this] {
-        reap();
-      }) {}
+                 std::size_t max_open, std::chrono::seconds idle)
+    : shared_(shared),
+      admin_(admin),
+      max_open_(max_open),
+      idle_(idle),
+      registry_(shared.pool),
+      reaper_([this] { reap(); }) {}
 
 Tenants::~Tenants() {
   {
@@ -213,8 +216,7 @@ void Tenants::release_idle() {
   std::vector<TenantPtr> used;
   {
     const std::lock_guard lock(open_mutex_);
-    const std::int64_t oldest =
-        now() - std::chrono::duration_cast<std::chrono::milliseconds>(kIdleTime).count();
+    const std::int64_t oldest = now() - idle_.count();
     for (auto at = open_.begin(); at != open_.end();) {
       const bool is_idle = at->second.last_use->load(std::memory_order_relaxed) < oldest;
       (is_idle ? idle : used).push_back(at->second.tenant);

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <list>
@@ -28,11 +29,9 @@ namespace duckicelake::app {
 // after the request came; that one which is open still is there, from its own head. Thread-safe.
 class Tenants final : public rest::CatalogDirectory {
  public:
-  // What is closed although requests come now and then: see release_idle.
-  static constexpr std::chrono::minutes kIdleTime{15};
-
-  // All must outlive it.
-  Tenants(const SharedParts& shared, const catalog::CatalogAdmin& admin, std::size_t max_open);
+  // `idle`: what nobody used for so long is closed by release_idle. All must outlive it.
+  Tenants(const SharedParts& shared, const catalog::CatalogAdmin& admin, std::size_t max_open,
+          std::chrono::seconds idle);
   // shutdown() must have run.
   ~Tenants() override;
   Tenants(const Tenants&) = delete;
@@ -101,6 +100,7 @@ class Tenants final : public rest::CatalogDirectory {
   const SharedParts& shared_;
   const catalog::CatalogAdmin& admin_;
   const std::size_t max_open_;
+  const std::chrono::milliseconds idle_;
   catalog::CatalogRegistry registry_;
 
   mutable std::shared_mutex open_mutex_;  // guards open_
