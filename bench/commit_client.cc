@@ -10,13 +10,16 @@
 #include <barrier>
 #include <chrono>
 #include <cstdlib>
+#include <fstream>
 #include <iostream>
+#include <iterator>
 #include <random>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "iceberg/table_metadata.h"
+#include "iceberg/value.h"
 #include "json/value.h"
 #include "manifest/manifest.h"
 #include "objstore/s3_object_store.h"
@@ -95,8 +98,8 @@ struct Totals {
 
 class Client {
  public:
-  Client(objstore::ObjectStore& store, std::string url, unsigned seed)
-      : store_(store), url_(std::move(url)), random_(seed) {}
+  Client(objstore::ObjectStore& store, std::string url, unsigned seed, const std::string& data)
+      : store_(store), url_(std::move(url)), random_(seed), data_(data) {}
 
   // `ready` and `done` are passed by all clients in each round; `done` sets `is_over`.
   template <class Ready, class Done>
@@ -151,7 +154,12 @@ class Client {
     manifest::ManifestEntry entry;
     entry.data_file.file_path = metadata_.location + "/data/" + std::to_string(id) + ".parquet";
     entry.data_file.record_count = 10;
-    entry.data_file.file_size_in_bytes = 1000;
+    entry.data_file.file_size_in_bytes =
+        data_.empty() ? 1000 : static_cast<std::int64_t>(data_.size());
+    entry.data_file.value_counts = {{1, 10}, {2, 10}};
+    entry.data_file.null_value_counts = {{1, 0}, {2, 0}};
+    entry.data_file.lower_bounds = {{1, iceberg::value_of_long(0)}, {2, "x"}};
+    entry.data_file.upper_bounds = {{1, iceberg::value_of_long(9)}, {2, data_.empty() ? "x" : "y"}};
     const std::string bytes = need(manifest::encode_manifest(header, std::vector{entry}));
     manifest::ManifestFile file = need(
         manifest::summarize(header, std::vector{entry}, id, metadata_.last_sequence_number + 1));
@@ -172,6 +180,7 @@ class Client {
       const Status done = store_.put(need(store_.key_of(uri)), text, {});
       if (!done.has_value()) die(done.error().to_string());
     };
+    if (!data_.empty()) put(entry.data_file.file_path, data_);
     put(file.manifest_path, bytes);
     put(list_uri, list_bytes);
     const std::string parent =
@@ -190,6 +199,7 @@ class Client {
   objstore::ObjectStore& store_;
   const std::string url_;
   std::mt19937_64 random_;
+  const std::string& data_;  // of each data file; empty: there are none
   Http http_;
   iceberg::TableMetadata metadata_;
   std::vector<manifest::ManifestFile> parent_;
@@ -216,11 +226,17 @@ int main(int argc, char** argv) {
   const int seconds = std::atoi(argv[1]);
   const int clients = std::atoi(argv[2]);
   const std::vector<std::string> urls(argv + 3, argv + argc);
+  std::string data;
+  if (const std::string path = env("BENCH_DATA_FILE"); !path.empty()) {
+    std::ifstream in(path, std::ios::binary);
+    data.assign(std::istreambuf_iterator<char>(in), {});
+    if (data.empty()) die("cannot read " + path);
+  }
   std::vector<std::unique_ptr<Client>> workers;
   std::random_device device;
   for (int i = 0; i < clients; ++i) {
     workers.push_back(std::make_unique<Client>(
-        *store, urls[static_cast<std::size_t>(i) % urls.size()], device()));
+        *store, urls[static_cast<std::size_t>(i) % urls.size()], device(), data));
   }
   Totals totals;
   const auto until = Clock::now() + std::chrono::seconds(seconds);

@@ -17,6 +17,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests" / "integration"), str(ROOT / "bench")]
 import duck  # noqa: E402
 import psycopg  # noqa: E402
+import pyarrow as pa  # noqa: E402
+import pyarrow.parquet as pq  # noqa: E402
 from devstack_lib import Stack  # noqa: E402
 from lib.server import free_port  # noqa: E402
 from run import BUILD, Process, metrics  # noqa: E402
@@ -41,6 +43,18 @@ def make_tables(url: str, space: str, count: int) -> list[str]:
     return out
 
 
+def data_file(path: pathlib.Path) -> pathlib.Path:
+    """Ten rows of the tables' columns, from `x` on: shorter bounds than its own are cut ones."""
+    fields = [pa.field("id", pa.int64(), metadata={"PARQUET:field_id": "1"}),
+              pa.field("name", pa.string(), metadata={"PARQUET:field_id": "2"})]
+    pq.write_table(pa.table([list(range(10)), [f"x{i}" * 20 for i in range(10)]], schema=pa.schema(fields)), path)
+    return path
+
+
+def calls(seen: dict) -> float:
+    return sum(v for n, v in seen.items() if n.startswith("duckicelake_s3_calls_total"))
+
+
 def commits(env: dict, url: str, space: str, clients: int, tables: int, seconds: int) -> dict:
     urls = make_tables(url, space, tables)
     before = metrics(url)
@@ -55,6 +69,7 @@ def commits(env: dict, url: str, space: str, clients: int, tables: int, seconds:
     for name in ("pg_statements_total", "pg_round_trips_total", "s3_sent_bytes_total"):
         key = f"duckicelake_{name}"
         result[name.removesuffix("_total") + "_per_commit"] = round((after[key] - before[key]) / max(1, done), 1)
+    result["s3_calls_per_commit"] = round((calls(after) - calls(before)) / max(1, done), 2)
     return result
 
 
@@ -170,15 +185,17 @@ def main() -> int:
                 if not given.only:
                     write_to_visible(stack.env())
                     growth(env, url, duck.lake(stack.env()), given.files)
-                for clients, tables in CASES:
+                data = {"BENCH_DATA_FILE": str(data_file(pathlib.Path(folder) / "data.parquet"))}
+                cases = [(c, t, "", {}) for c, t in CASES] + [(c, c, ", footers read", data) for c in (1, 32)]
+                for number, (clients, tables, what, more) in enumerate(cases):
                     if given.only and given.only != f"{clients}x{tables}":
                         continue
-                    result = commits(env, url, f"c{clients}t{tables}", clients, tables, given.seconds)
-                    print(f"{clients} client(s), {tables} table(s): {result['commits_per_second']:.1f} commits/s "
+                    result = commits(env | more, url, f"case{number}", clients, tables, given.seconds)
+                    print(f"{clients} client(s), {tables} table(s){what}: {result['commits_per_second']:.1f} commits/s "
                           f"({result['commits_per_second'] / own:.2f} of DuckDB's own), "
                           f"{result['conflicts_per_second']:.1f} conflicts/s, p50 {result['p50_ms']:.1f} ms, "
                           f"p99 {result['p99_ms']:.1f} ms; per commit {result['pg_statements_per_commit']} statements in "
-                          f"{result['pg_round_trips_per_commit']} round trips, {result['commits_per_transaction']} commits a "
+                          f"{result['pg_round_trips_per_commit']} round trips, {result['s3_calls_per_commit']} calls to S3, {result['commits_per_transaction']} commits a "
                           f"transaction, {result['s3_sent_bytes_per_commit']:.0f} bytes "
                           f"to S3, {result['bytes_per_answer']:.0f} bytes answered", flush=True)
         finally:

@@ -37,12 +37,9 @@ class LakeEngine final : public catalog::DataEngine {
       const catalog::EqualityScan& scan) override {
     return files_.find_equality_matches(scan);
   }
-  Result<catalog::FooterStats> read_footer_stats(const std::string& uri,
-                                                 std::span<const FieldId> leaves) override {
-    return files_.read_footer_stats(uri, leaves);
-  }
-  Result<std::int64_t> count_nans(const std::string& uri, FieldId column) override {
-    return files_.count_nans(uri, column);
+  Result<std::vector<std::optional<std::int64_t>>> count_nans(
+      const std::string& uri, std::span<const FieldId> columns) override {
+    return files_.count_nans(uri, columns);
   }
   Result<catalog::WrittenParquet> write_position_deletes(
       const std::string& data_file_path, std::span<const std::int64_t> positions) override {

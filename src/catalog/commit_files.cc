@@ -206,7 +206,7 @@ Status FilePreparer::take_added(const SnapshotDelta& delta, bool revives_files,
       if (file.file_path.find("://") != std::string::npos) paths.push_back(file.file_path);
       const auto kept = delta.kept_row_ids.find(file.file_path);
       out.added.push_back(
-          {&file, item.header.spec.spec_id,
+          {&file, world_.footers.find(file.file_path), item.header.spec.spec_id,
            kept == delta.kept_row_ids.end() ? std::nullopt : std::optional(kept->second),
            std::nullopt});
     }
@@ -394,7 +394,7 @@ Status write_files(pg::Transaction& transaction, const store::Lake& lake,
                                               mapping));
     }
     std::vector<store::NewDataFile> rows;
-    std::vector<const manifest::DataFile*> added;
+    std::vector<translate::ClientFile> added;
     for (const PreparedFiles::Added& item : files.added) {
       store::NewDataFile row;
       row.id = next_file_id++;
@@ -411,7 +411,8 @@ Status write_files(pg::Transaction& transaction, const store::Lake& lake,
           }
         }
       }
-      row.stats = translate::file_stats(*item.file, rules.schema);
+      added.push_back({item.file, item.facts});
+      row.stats = translate::file_stats(added.back(), rules.schema);
       if (item.mapping) row.mapping_id = mapping_ids[*item.mapping];
       if (item.row_id_start) {
         row.row_id_start = *item.row_id_start;
@@ -421,7 +422,6 @@ Status write_files(pg::Transaction& transaction, const store::Lake& lake,
       totals.record_count += row.record_count;
       totals.file_size_bytes += row.file_size_bytes;
       own_ids.data[row.path] = row.id;
-      added.push_back(item.file);
       rows.push_back(std::move(row));
     }
     DIL_CHECK_OK(store::insert_data_files(transaction, lake, table, snapshot, rows));

@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "catalog/commit_delta.h"
+#include "catalog/commit_footers.h"
 #include "catalog/data_engine.h"
 #include "catalog/table_places.h"
 #include "store/commit_rows.h"
@@ -31,12 +32,14 @@ struct FileWorld {
   objstore::ObjectStore& objects;
   DataEngine& engine;
   const iceberg::TableMetadata& metadata;  // as the commit leaves it
+  const CommitFooters& footers;            // of what the commit adds
 };
 
 // Everything of one snapshot, ready to be written.
 struct PreparedFiles {
   struct Added {
     const manifest::DataFile* file = nullptr;
+    const translate::FileFacts* facts = nullptr;  // of its footer, if it was read
     std::int32_t spec_id = 0;
     std::optional<std::int64_t> row_id_start;  // of rows that had ids before; else new ones
     std::optional<std::size_t> mapping;        // of `mappings`: its columns are found by name

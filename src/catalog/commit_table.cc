@@ -102,11 +102,13 @@ Status TableWork::plan(const std::vector<iceberg::Requirement>& requirements,
     step.delta = registered->delta;
     steps_.push_back(std::move(step));
   }
+  footers_.emplace(deps_.objects, current_schema());
   world_.emplace(FileWorld{connection_, deps_.lake, definition_, places_, deps_.objects,
-                           deps_.engine, metadata_});
+                           deps_.engine, metadata_, *footers_});
   preparer_.emplace(*world_);
   DIL_CHECK_OK(resolve_equality_deletes());
   for (MainStep& step : steps_) {
+    DIL_CHECK_OK(footers_->read(step.delta));
     DIL_TRY(step.files, preparer_->prepare(step.delta, {step.ends_everything, step.revives_files}));
     for (const PreparedFiles::Deletes& item : step.files.deletes) {
       if (item.object) objects_.push_back(*item.object);
@@ -442,6 +444,11 @@ Status TableWork::place_new_table() {
   return {};
 }
 
+const iceberg::Schema& TableWork::current_schema() const {
+  return *std::find_if(metadata_.schemas.begin(), metadata_.schemas.end(),
+                       [&](const auto& s) { return s.schema_id == metadata_.current_schema_id; });
+}
+
 std::shared_ptr<const store::TableDefinition> TableWork::definition() const {
   if (known_definition_) return known_definition_;
   return std::make_shared<const store::TableDefinition>(definition_);
@@ -499,10 +506,7 @@ Status TableWork::write(pg::Transaction& transaction, const std::vector<store::S
 Status TableWork::write_snapshots(pg::Transaction& transaction,
                                   const std::vector<store::Slot>& slots,
                                   std::vector<std::vector<ducklake::Change>>& words) {
-  const auto schema =
-      std::find_if(metadata_.schemas.begin(), metadata_.schemas.end(),
-                   [&](const auto& s) { return s.schema_id == metadata_.current_schema_id; });
-  FilingRules rules{*schema, metadata_.partition_specs, {}, partition_spec_, hidden_};
+  FilingRules rules{current_schema(), metadata_.partition_specs, {}, partition_spec_, hidden_};
   if (partition_id_ >= 0) rules.partition_id = partition_id_;
   OwnIds own;
   std::optional<std::int64_t> main = view_ ? view_->state().main() : std::nullopt;

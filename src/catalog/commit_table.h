@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "catalog/commit_delta.h"
 #include "catalog/commit_files.h"
+#include "catalog/commit_footers.h"
 #include "catalog/live_set.h"
 #include "catalog/table_view.h"
 #include "ducklake/changes.h"
@@ -143,6 +144,7 @@ class TableWork {
   Status place_new_table();
   Result<std::int64_t> resolve_id(std::int64_t id) const;
   std::optional<std::int64_t> current_main() const;
+  const iceberg::Schema& current_schema() const;
   PathRules path_rules() const;
 
   // commit_history.cc: main becomes what another snapshot is.
@@ -193,6 +195,7 @@ class TableWork {
   bool clears_main_ = false;      // the next main snapshot starts anew
   bool main_is_cleared_ = false;  // and none followed yet
   std::unordered_set<std::int64_t> removed_;
+  std::optional<CommitFooters> footers_;
   std::optional<FileWorld> world_;
   std::optional<FilePreparer> preparer_;
   std::optional<store::TableStatistics> statistics_;

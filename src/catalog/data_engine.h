@@ -76,14 +76,6 @@ struct EqualityScan {
   std::vector<EqualityColumn> columns;
 };
 
-// What the footer of a Parquet file says.
-struct FooterStats {
-  std::int64_t record_count = 0;
-  std::int64_t file_size = 0;
-  std::int64_t footer_size = 0;
-  std::vector<ColumnStats> columns;
-};
-
 // A row of cells as text in DuckDB's cast syntax; nullopt = NULL.
 using TextRow = std::vector<std::optional<std::string>>;
 
@@ -131,16 +123,10 @@ class DataEngine {
   // to delete by, or matches.
   virtual Result<std::vector<std::int64_t>> find_equality_matches(const EqualityScan& scan) = 0;
 
-  // Statistics of the leaves with the given field ids, from the footer alone: exact or absent. A
-  // leaf that the file does not have is not in the answer; one below a list or map has neither
-  // counts nor bounds. Bounds are there only when the footer says that they are whole (no cut
-  // text), in every row group with values; those of floats leave NaN out, and contains_nan is never
-  // known.
-  virtual Result<FooterStats> read_footer_stats(const std::string& uri,
-                                                std::span<const FieldId> leaves) = 0;
-
-  // How many values of a float or double column are NaN; 0 when the file has no such column.
-  virtual Result<std::int64_t> count_nans(const std::string& uri, FieldId column) = 0;
+  // How many values of each of these columns are NaN, by one scan of them alone. nullopt: the file
+  // has no such column of floating point under this field id, or has it in a list or map.
+  virtual Result<std::vector<std::optional<std::int64_t>>> count_nans(
+      const std::string& uri, std::span<const FieldId> columns) = 0;
 
   // An Iceberg v2 position-delete Parquet file (field ids 2147483546 file_path, 2147483545 pos).
   // `positions` sorted ascending, not empty.

@@ -4,7 +4,7 @@
 #include "engine/client_deletes.h"
 #include "engine/data_engine.h"
 #include "engine/database.h"
-#include "engine/footer_stats.h"
+#include "engine/nan_count.h"
 
 // The duties of the DataEngine port on files that clients wrote.
 namespace duckicelake::engine {
@@ -40,19 +40,12 @@ Result<std::vector<std::int64_t>> DuckdbDataEngine::find_equality_matches(
   return engine::find_equality_matches(session, wanted, scan.columns, config_.max_result_rows);
 }
 
-Result<catalog::FooterStats> DuckdbDataEngine::read_footer_stats(const std::string& uri,
-                                                                 std::span<const FieldId> leaves) {
+Result<std::vector<std::optional<std::int64_t>>> DuckdbDataEngine::count_nans(
+    const std::string& uri, std::span<const FieldId> columns) {
   DIL_TRY(const FileReference file, resolve(uri));
   DIL_TRY(auto database, files());
   DIL_TRY(Session session, database->session(deadline()));
-  return engine::read_footer_stats(session, file, leaves);
-}
-
-Result<std::int64_t> DuckdbDataEngine::count_nans(const std::string& uri, FieldId column) {
-  DIL_TRY(const FileReference file, resolve(uri));
-  DIL_TRY(auto database, files());
-  DIL_TRY(Session session, database->session(deadline()));
-  return engine::count_nans(session, file, column);
+  return engine::count_nans(session, file, columns);
 }
 
 }  // namespace duckicelake::engine

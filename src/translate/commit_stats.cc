@@ -8,6 +8,7 @@
 #include "base/quote.h"
 #include "iceberg/temporal.h"
 #include "iceberg/value.h"
+#include "translate/metrics_map.h"
 #include "translate/stats_value.h"
 #include "translate/value_text.h"
 
@@ -19,69 +20,54 @@ using iceberg::TransformKind;
 using iceberg::TypeKind;
 using iceberg::ValueBytes;
 
-template <class Map>
-auto find_in(const Map& map, std::int32_t id) {
-  const auto it =
-      std::find_if(map.begin(), map.end(), [&](const auto& m) { return m.first == id; });
-  using Value = typename Map::value_type::second_type;
-  return it == map.end() ? std::optional<Value>() : std::optional<Value>(it->second);
-}
-
-bool is_float(const Field& field) {
-  return field.type.kind == TypeKind::kFloat || field.type.kind == TypeKind::kDouble;
-}
-bool may_be_cut(const Field& field) {
-  return field.type.kind == TypeKind::kString || field.type.kind == TypeKind::kBinary ||
-         field.type.kind == TypeKind::kFixed;
-}
-
-template <class Visit>
-void visit_leaves(const std::vector<Field>& fields, bool is_repeated, const Visit& visit) {
-  for (const Field& field : fields) {
-    if (field.type.is_nested()) {
-      visit_leaves(field.type.fields, is_repeated || field.type.kind != TypeKind::kStruct, visit);
-    } else {
-      visit(field, is_repeated);
-    }
-  }
-}
-
-std::optional<ValueBytes> bound_of(const manifest::BoundMap& bounds, const Field& field) {
-  const std::optional<ValueBytes> bytes = find_in(bounds, field.id.value);
-  if (!bytes) return std::nullopt;
-  return iceberg::widen_bound(field.type, *bytes);
-}
-
-// What one file says of one column.
+// What is known of one column of one file.
 struct ColumnFacts {
+  std::optional<std::int64_t> values;  // nulls are counted too
   std::optional<std::int64_t> nulls;
   std::optional<bool> has_nan;
   bool has_values = true;  // may hold anything but nulls and NaN
   std::optional<ValueBytes> low;
   std::optional<ValueBytes> high;
+  bool is_exact = false;  // the bounds, both
 };
 
-ColumnFacts facts_of(const manifest::DataFile& file, const Field& field) {
+ColumnFacts facts_of(const ClientFile& added, const Field& field) {
+  const manifest::DataFile& file = *added.entry;
   ColumnFacts out;
+  out.values = find_in(file.value_counts, field.id.value);
   out.nulls = find_in(file.null_value_counts, field.id.value);
-  const auto values = find_in(file.value_counts, field.id.value);
-  const auto nans = find_in(file.nan_value_counts, field.id.value);
-  if (is_float(field)) {
-    if (nans) out.has_nan = *nans > 0;
-    if (file.record_count == 0) out.has_nan = false;
-  }
-  if (values && out.nulls && *out.nulls >= *values) out.has_values = false;
-  if (values && out.nulls && nans && *out.nulls + *nans >= *values) out.has_values = false;
-  if (file.record_count == 0) out.has_values = false;
   out.low = bound_of(file.lower_bounds, field);
   out.high = bound_of(file.upper_bounds, field);
+  // Equal bounds of any length are a value: nothing else lies between them.
+  out.is_exact = out.low && out.high && (!may_be_cut(field) || *out.low == *out.high);
+  const auto nans = find_in(file.nan_value_counts, field.id.value);
+  if (added.facts != nullptr) {
+    if (const auto leaf = added.facts->find(field.id.value); leaf != added.facts->end()) {
+      const LeafFacts& own = leaf->second;
+      out.values = own.values;
+      if (own.nulls) out.nulls = own.nulls;
+      if (own.low && own.high) {
+        out.low = own.low->value;
+        out.high = own.high->value;
+        out.is_exact = own.low->is_exact && own.high->is_exact;
+      }
+    }
+  }
+  const bool is_null =
+      file.record_count == 0 || (out.values && out.nulls && *out.nulls >= *out.values);
+  if (is_float(field)) {
+    if (nans) out.has_nan = *nans > 0;
+    if (is_null) out.has_nan = false;
+  }
+  if (is_null) out.has_values = false;
+  if (out.values && out.nulls && nans && *out.nulls + *nans >= *out.values) out.has_values = false;
   return out;
 }
 
 class Merger {
  public:
   Merger(std::span<const ducklake::TableColumnStats> current, bool is_empty,
-         std::span<const manifest::DataFile* const> added)
+         std::span<const ClientFile> added)
       : is_empty_(is_empty), added_(added) {
     for (const ducklake::TableColumnStats& stats : current) {
       current_.emplace(stats.column_id.value, &stats);
@@ -94,9 +80,10 @@ class Merger {
     ducklake::TableColumnStats stats;
     if (known != current_.end()) stats = *known->second;
     stats.column_id = field.id;
+    const bool may_hide_values = known != current_.end() && is_vague(*known->second, field);
     bool is_known = !is_repeated;
-    for (const manifest::DataFile* file : added_) {
-      is_known = is_known && join(stats, field, facts_of(*file, field));
+    for (const ClientFile& file : added_) {
+      is_known = is_known && join(stats, field, facts_of(file, field), may_hide_values);
     }
     if (is_known) {
       out_.changed.push_back(std::move(stats));
@@ -116,14 +103,25 @@ class Merger {
   MergedStats take() { return std::move(out_); }
 
  private:
-  static bool join(ducklake::TableColumnStats& stats, const Field& field,
-                   const ColumnFacts& facts) {
+  // A column without bounds has no values yet, but where DuckDB's writer gives none for some:
+  // strings with NUL, NaN.
+  static bool is_vague(const ducklake::TableColumnStats& stats, const Field& field) {
+    if (stats.min_value && stats.max_value) return false;
+    return field.type.kind == TypeKind::kString ||
+           (is_float(field) && stats.contains_nan.value_or(true));
+  }
+
+  static bool join(ducklake::TableColumnStats& stats, const Field& field, const ColumnFacts& facts,
+                   bool may_hide_values) {
     if (!facts.nulls) return false;
     if (is_float(field) && !facts.has_nan) return false;
     stats.contains_null = stats.contains_null.value_or(false) || *facts.nulls > 0;
     if (is_float(field)) stats.contains_nan = stats.contains_nan.value_or(false) || *facts.has_nan;
     if (!facts.has_values) return true;
-    if (may_be_cut(field) || !facts.low || !facts.high) return false;
+    // DuckDB writes bounds of binary columns in two forms that cannot be told apart.
+    const bool is_binary =
+        field.type.kind == TypeKind::kBinary || field.type.kind == TypeKind::kFixed;
+    if (!facts.is_exact || may_hide_values || is_binary) return false;
     return widen(stats.min_value, field, *facts.low, true) &&
            widen(stats.max_value, field, *facts.high, false);
   }
@@ -143,7 +141,7 @@ class Merger {
   }
 
   const bool is_empty_;
-  const std::span<const manifest::DataFile* const> added_;
+  const std::span<const ClientFile> added_;
   std::unordered_map<std::int32_t, const ducklake::TableColumnStats*> current_;
   MergedStats out_;
 };
@@ -176,19 +174,22 @@ std::optional<std::string> native_transform(const iceberg::Transform& transform)
 
 }  // namespace
 
-std::vector<ducklake::ColumnStats> file_stats(const manifest::DataFile& file,
+std::vector<ducklake::ColumnStats> file_stats(const ClientFile& added,
                                               const iceberg::Schema& schema) {
   std::vector<ducklake::ColumnStats> out;
   visit_leaves(schema.fields, false, [&](const Field& field, bool is_repeated) {
     ducklake::ColumnStats stats;
     stats.column_id = field.id;
-    stats.column_size_bytes = find_in(file.column_sizes, field.id.value);
-    const auto values = find_in(file.value_counts, field.id.value);
-    const ColumnFacts facts = facts_of(file, field);
+    stats.column_size_bytes = find_in(added.entry->column_sizes, field.id.value);
+    if (!stats.column_size_bytes && added.facts != nullptr) {
+      const auto leaf = added.facts->find(field.id.value);
+      if (leaf != added.facts->end()) stats.column_size_bytes = leaf->second.column_size;
+    }
     if (!is_repeated) {
+      const ColumnFacts facts = facts_of(added, field);
       stats.null_count = facts.nulls;
-      if (values && facts.nulls)
-        stats.value_count = std::max<std::int64_t>(*values - *facts.nulls, 0);
+      if (facts.values && facts.nulls)
+        stats.value_count = std::max<std::int64_t>(*facts.values - *facts.nulls, 0);
       stats.contains_nan = facts.has_nan;
       if (facts.low) stats.min_value = stats_text_from_value(field.type, *facts.low);
       if (facts.high) stats.max_value = stats_text_from_value(field.type, *facts.high);
@@ -202,7 +203,7 @@ std::vector<ducklake::ColumnStats> file_stats(const manifest::DataFile& file,
 
 MergedStats merge_table_stats(std::span<const ducklake::TableColumnStats> current, bool is_empty,
                               const iceberg::Schema& schema, std::span<const FieldId> hidden,
-                              std::span<const manifest::DataFile* const> added) {
+                              std::span<const ClientFile> added) {
   Merger merger(current, is_empty, added);
   visit_leaves(schema.fields, false,
                [&](const Field& field, bool is_repeated) { merger.column(field, is_repeated); });

@@ -9,14 +9,20 @@
 #include "ducklake/rows.h"
 #include "iceberg/schema.h"
 #include "manifest/manifest.h"
+#include "translate/footer_facts.h"
 #include "translate/spec_history.h"
 
 // What a client's manifest entries become in DuckLake's statistics.
 namespace duckicelake::translate {
 
-// A row for each leaf of the schema of which the entry knows anything. A bound that DuckLake's text
-// cannot hold is left out.
-std::vector<ducklake::ColumnStats> file_stats(const manifest::DataFile& file,
+struct ClientFile {
+  const manifest::DataFile* entry = nullptr;
+  const FileFacts* facts = nullptr;  // of its footer, which is believed before the entry; or null
+};
+
+// A row for each leaf of the schema of which anything is known. A bound that DuckLake's text cannot
+// hold is left out.
+std::vector<ducklake::ColumnStats> file_stats(const ClientFile& file,
                                               const iceberg::Schema& schema);
 
 struct MergedStats {
@@ -24,13 +30,13 @@ struct MergedStats {
   std::vector<std::int64_t> forgotten;  // columns of which nothing is known any more
 };
 // The table's statistics after `added` joined it. `current` may lack columns: they stay unknown,
-// unless the table is_empty (had no rows ever). Bounds of strings and binary values may be cut by
-// the client, and a cut bound must not become the table's: such columns are forgotten, as are those
-// whose bounds a file leaves out. `hidden`: columns of DuckLake that Iceberg does not show; in the
-// new files they are null.
+// unless the table is_empty (had no rows ever). DuckDB answers min and max from the table's bounds,
+// so they are values of the column: where a file's are not known to be (see needs_footer), or are
+// left out, the column is forgotten. `hidden`: columns of DuckLake that Iceberg does not show; in
+// the new files they are null.
 MergedStats merge_table_stats(std::span<const ducklake::TableColumnStats> current, bool is_empty,
                               const iceberg::Schema& schema, std::span<const FieldId> hidden,
-                              std::span<const manifest::DataFile* const> added);
+                              std::span<const ClientFile> added);
 
 // The partition values of a file under the DuckLake partitioning that stands for `spec`, by key
 // index; nullopt when one of them cannot be said (the file is filed without a partition then).
