@@ -206,6 +206,7 @@ Status Application::build_tenants() {
   admin_ = std::make_unique<catalog::CatalogAdmin>(own_->service().backends(), *lake_maker_);
   tenants_ = std::make_unique<Tenants>(*shared_, *admin_, settings_.max_active_catalogs,
                                        settings_.catalog_idle);
+  if (!settings_.disable_nan_counts) start_nan_upkeep();
   if (settings_.disable_notify) return {};
   using Target = catalog::SharedEager::Target;
   shared_eager_ = std::make_unique<catalog::SharedEager>(
@@ -222,6 +223,19 @@ Status Application::build_tenants() {
                    }});
       });
   return {};
+}
+
+void Application::start_nan_upkeep() {
+  using Target = catalog::NanUpkeep::Target;
+  nan_upkeep_ = std::make_unique<catalog::NanUpkeep>(
+      *pool_, own_->service().backends().lake, own_->service().backends().engine,
+      [this](const std::string& schema, std::int64_t registry) -> Result<std::optional<Target>> {
+        DIL_TRY(const TenantPtr tenant,
+                tenants_->reach_schema(schema, registry,
+                                       pg::deadline_after(settings_.listen.request_timeout)));
+        if (!tenant) return std::optional<Target>();
+        return std::optional<Target>(Target{tenant, tenant->service().backends().lake});
+      });
 }
 
 Status Application::start_gateway() {
@@ -285,6 +299,7 @@ Application::~Application() {
   if (workers_) workers_->stop();
   gateway_server_.reset();
   shared_eager_.reset();
+  nan_upkeep_.reset();
   server_.reset();
   if (tenants_) tenants_->shutdown();
   handler_.reset();
@@ -303,7 +318,8 @@ std::string Application::metrics() {
   return write_metrics(
       {request_metrics_, gate_.stats(), handler_->counters(), workers_->counters(), catalogs,
        tenants_->counters(),
-       shared_eager_ ? shared_eager_->counters() : catalog::SharedEager::Counters(), traffic,
+       shared_eager_ ? shared_eager_->counters() : catalog::SharedEager::Counters(),
+       nan_upkeep_ ? nan_upkeep_->counters() : catalog::NanUpkeep::Counters(), traffic,
        gateway_ ? gateway_->denied() : 0, pool_->counters(), store_->counters(),
        guard_->audit().counters(), guard_->authenticator().counters()});
 }

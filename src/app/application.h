@@ -20,6 +20,7 @@
 #include "app/tenants.h"
 #include "app/worker_pool.h"
 #include "base/result.h"
+#include "catalog/nan_upkeep.h"
 #include "catalog/shared_eager.h"
 #include "engine/data_engine.h"
 #include "net/server.h"
@@ -74,6 +75,7 @@ class Application {
   Application(const Settings& settings, std::unique_ptr<pg::Pool> pool, Logger& logger);
   Status build(Prepared prepared);
   Status build_tenants();
+  void start_nan_upkeep();
   Status start_gateway();
   void warn_if_open();
   std::string metrics();
@@ -94,6 +96,7 @@ class Application {
   std::unique_ptr<catalog::CatalogAdmin> admin_;
   std::unique_ptr<Tenants> tenants_;
   std::unique_ptr<catalog::SharedEager> shared_eager_;
+  std::unique_ptr<catalog::NanUpkeep> nan_upkeep_;
   std::unique_ptr<GatewayFront> gateway_;
   std::unique_ptr<GatewayServer> gateway_server_;
   RequestMetrics request_metrics_;

@@ -38,8 +38,9 @@ class LakeEngine final : public catalog::DataEngine {
     return files_.find_equality_matches(scan);
   }
   Result<std::vector<std::optional<std::int64_t>>> count_nans(
-      const std::string& uri, std::span<const FieldId> columns) override {
-    return files_.count_nans(uri, columns);
+      const std::string& uri, std::span<const FieldId> columns,
+      std::chrono::milliseconds limit) override {
+    return files_.count_nans(uri, columns, limit);
   }
   Result<catalog::WrittenParquet> write_position_deletes(
       const std::string& data_file_path, std::span<const std::int64_t> positions) override {

@@ -122,7 +122,7 @@ TEST(ServerMetrics, AreWellFormedAndNameNoCatalogUnlessTold) {
   requests.record(0, net::Method::kGet, 200, std::chrono::milliseconds(1));
   std::map<std::string, CatalogReading> catalogs;
   catalogs[""];
-  ServerReading reading{requests, {}, {}, {}, catalogs, {}, {}, {}, 0, {}, {}, {}, {}};
+  ServerReading reading{requests, {}, {}, {}, catalogs, {}, {}, {}, {}, 0, {}, {}, {}, {}};
   reading.store.calls[0][1] = 3;
   const std::string text = write_metrics(reading);
   expect_well_formed(text);

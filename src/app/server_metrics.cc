@@ -164,6 +164,16 @@ void write_tenants(MetricsText& out, const ServerReading& reading) {
             eager.lag_seconds);
 }
 
+void write_nan_upkeep(MetricsText& out, const catalog::NanUpkeep::Counters& nans) {
+  out.gauge("duckicelake_nan_leader", "Whether this process counts NaN for the own catalog",
+            nans.is_leader ? 1 : 0);
+  out.counter("duckicelake_nan_files_counted_total",
+              "Files whose NaN were counted because their writers had not", nans.counted);
+  out.counter("duckicelake_nan_files_passed_total", "Files that could not be counted", nans.passed);
+  out.counter("duckicelake_nan_failures_total", "Times that counting stopped, to be tried again",
+              nans.failures);
+}
+
 void write_postgres(MetricsText& out, const pg::PoolCounters& pool) {
   out.gauge("duckicelake_pg_pool_in_use", "PostgreSQL connections in use",
             static_cast<double>(pool.in_use));
@@ -305,6 +315,7 @@ std::string write_metrics(const ServerReading& reading) {
   PerCatalog by_catalog(out, reading.catalogs);
   write_catalog(by_catalog);
   write_tenants(out, reading);
+  write_nan_upkeep(out, reading.nan_upkeep);
   write_postgres(out, reading.postgres);
   write_store(out, reading.store);
   write_storage(by_catalog);

@@ -10,6 +10,7 @@
 #include "app/worker_pool.h"
 #include "catalog/audit.h"
 #include "catalog/authenticator.h"
+#include "catalog/nan_upkeep.h"
 #include "catalog/shared_eager.h"
 #include "net/server.h"
 #include "objstore/counters.h"
@@ -28,6 +29,7 @@ struct ServerReading {
   const std::map<std::string, CatalogReading>& catalogs;
   Tenants::Counters tenants;
   catalog::SharedEager::Counters shared_eager;
+  catalog::NanUpkeep::Counters nan_upkeep;
   GatewayServer::Counters gateway_traffic;
   std::uint64_t gateway_strangers = 0;  // requests with keys of no catalog
   pg::PoolCounters postgres;

@@ -160,6 +160,7 @@ struct Settings {
   std::chrono::seconds maintenance_timeout{};
   std::chrono::seconds sweep_grace{};
   bool disable_notify = false;
+  bool disable_nan_counts = false;
   LogLevel log_level = LogLevel::kInfo;
   LogFormat log_format = LogFormat::kJson;
   AccessLog access_log = AccessLog::kDebug;

@@ -352,6 +352,7 @@ Result<Settings> make_settings(const SettingValues& values) {
                    : access == "INFO" ? AccessLog::kInfo
                                       : AccessLog::kDebug;
   out.disable_notify = values.flag("DUCKICELAKE_DISABLE_NOTIFY");
+  out.disable_nan_counts = values.flag("DUCKICELAKE_DISABLE_NAN_COUNTS");
   out.allow_bare_paths = values.flag("DUCKICELAKE_ALLOW_BARE_PATHS");
   out.maintenance_timeout =
       std::chrono::seconds(values.integer("DUCKICELAKE_MAINTENANCE_TIMEOUT_SECONDS"));

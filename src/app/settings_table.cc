@@ -128,6 +128,7 @@ constexpr std::array kSpecs = {
     SettingSpec{"DUCKICELAKE_GOVERNANCE_FAIL_CLOSED", kSwitch, "0", "refuse when policies cannot be read", kLater},
     SettingSpec{"DUCKICELAKE_SIGNER_CACHE_TTL", kDecimal, "10.0", "seconds that the signer keeps a plan", kLater, 0, 86400},
     SettingSpec{"DUCKICELAKE_DISABLE_NOTIFY", kSwitch, "0", "no projection ahead of loads by this process", kServer},
+    SettingSpec{"DUCKICELAKE_DISABLE_NAN_COUNTS", kSwitch, "0", "no counting by this process of NaN in files whose writers do not say", kServer},
     SettingSpec{"DUCKICELAKE_MAX_ACTIVE_CATALOGS", kInteger, "32", "catalogs kept open beside the own one", kServer, 1, 10000},
     SettingSpec{"DUCKICELAKE_CATALOG_IDLE_SECONDS", kInteger, "900", "after which one of them that nobody uses is closed, in five minutes more at most", kServer, 1, 86400},
     SettingSpec{"DUCKICELAKE_MASKED_RETAIN_SNAP_DIRS", kInteger, "2", "masked exports kept", kLater, 1, 100000},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -125,8 +126,10 @@ class DataEngine {
 
   // How many values of each of these columns are NaN, by one scan of them alone. nullopt: the file
   // has no such column of floating point under this field id, or has it in a list or map.
+  // kDeadlineExceeded after `limit`.
   virtual Result<std::vector<std::optional<std::int64_t>>> count_nans(
-      const std::string& uri, std::span<const FieldId> columns) = 0;
+      const std::string& uri, std::span<const FieldId> columns,
+      std::chrono::milliseconds limit) = 0;
 
   // An Iceberg v2 position-delete Parquet file (field ids 2147483546 file_path, 2147483545 pos).
   // `positions` sorted ascending, not empty.

@@ -10,6 +10,7 @@
 #include "catalog/parallel.h"
 #include "puffin/deletion_vector.h"
 #include "store/commit_sidecar.h"
+#include "store/nan_counts.h"
 
 namespace duckicelake::catalog {
 namespace {
@@ -34,6 +35,17 @@ void add_position(std::vector<HiddenRun>& runs, std::int64_t position, std::int6
     }
   }
   runs.push_back({position, 1, from, to});
+}
+
+// What the writer said stays.
+void add_nan_counts(const std::vector<store::NanCount>& counts, manifest::CountMap& out) {
+  for (const store::NanCount& item : counts) {
+    const std::pair entry(item.column.value, item.count);
+    const auto at =
+        std::lower_bound(out.begin(), out.end(), entry,
+                         [](const auto& a, const auto& b) { return a.first < b.first; });
+    if (at == out.end() || at->first != entry.first) out.insert(at, entry);
+  }
 }
 
 class Loader {
@@ -77,6 +89,9 @@ class Loader {
       file.entry =
           translate::make_file_entry(row, context_.schema, context_.specs, context_.column_begins);
     }
+    if (const auto counted = nans_.find(row.id.value); counted != nans_.end()) {
+      add_nan_counts(counted->second, file.entry.file.nan_value_counts);
+    }
     file.data_sequence_number = row.life.begin.value;
     index_.emplace(row.id.value, out_.size());
     out_.push_back(std::move(file));
@@ -108,6 +123,13 @@ class Loader {
               store::load_committed_files(context_.connection, context_.lake, table().table_id,
                                           start_.next_file_id));
       DIL_CHECK_OK(take_committed(std::move(stored)));
+    }
+    // Files are counted after their commit was published: only when everything is published anew
+    // are there counts of files that are new to it.
+    if (start_.is_first) {
+      std::vector<std::int64_t> ids;
+      for (const ducklake::DataFileRow& row : rows) ids.push_back(row.id.value);
+      DIL_TRY(nans_, store::load_nan_counts(context_.connection, context_.lake, ids));
     }
     for (const ducklake::DataFileRow& row : rows) {
       // Gone before the chain begins: no snapshot of it shows the file.
@@ -355,6 +377,7 @@ class Loader {
   std::vector<ChainFile> out_;
   std::unordered_map<std::int64_t, std::size_t> index_;               // by key
   std::unordered_map<std::int64_t, translate::FileEntry> committed_;  // by data file id
+  std::map<std::int64_t, std::vector<store::NanCount>> nans_;         // by data file id
   std::vector<std::size_t> partial_;
   std::vector<std::size_t> without_row_id_;
   std::vector<std::pair<std::size_t, std::int64_t>> mapped_;  // index and mapping_id

@@ -42,7 +42,8 @@ class DuckdbDataEngine final : public catalog::DataEngine {
   Result<std::vector<std::int64_t>> find_equality_matches(
       const catalog::EqualityScan& scan) override;
   Result<std::vector<std::optional<std::int64_t>>> count_nans(
-      const std::string& uri, std::span<const FieldId> columns) override;
+      const std::string& uri, std::span<const FieldId> columns,
+      std::chrono::milliseconds limit) override;
   Result<catalog::WrittenParquet> write_position_deletes(
       const std::string& data_file_path, std::span<const std::int64_t> positions) override;
   Result<catalog::WrittenParquet> write_rows(std::span<const catalog::ParquetColumn> columns,

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <utility>
 
 #include "engine/client_deletes.h"
 #include "engine/data_engine.h"
 #include "engine/database.h"
 #include "engine/nan_count.h"
+#include "engine/watchdog.h"
 
 // The duties of the DataEngine port on files that clients wrote.
 namespace duckicelake::engine {
@@ -41,10 +43,10 @@ Result<std::vector<std::int64_t>> DuckdbDataEngine::find_equality_matches(
 }
 
 Result<std::vector<std::optional<std::int64_t>>> DuckdbDataEngine::count_nans(
-    const std::string& uri, std::span<const FieldId> columns) {
+    const std::string& uri, std::span<const FieldId> columns, std::chrono::milliseconds limit) {
   DIL_TRY(const FileReference file, resolve(uri));
   DIL_TRY(auto database, files());
-  DIL_TRY(Session session, database->session(deadline()));
+  DIL_TRY(Session session, database->session(std::min(deadline(), Watchdog::Clock::now() + limit)));
   return engine::count_nans(session, file, columns);
 }
 

@@ -19,7 +19,7 @@ class NanCountTest : public EngineTest {
   Result<Counts> count(const std::string& file, std::vector<std::int32_t> ids = {1}) {
     std::vector<FieldId> columns;
     for (std::int32_t id : ids) columns.emplace_back(id);
-    return engine.count_nans(file, columns);
+    return engine.count_nans(file, columns, std::chrono::seconds(60));
   }
   Code code(const std::string& file) { return count(file).error().code(); }
 };

@@ -94,6 +94,11 @@ constexpr Sql kRemoveDeadFiles =
     "(SELECT FROM {schema}.ducklake_data_file d WHERE d.data_file_id = f.data_file_id) RETURNING "
     "1) "
     "SELECT count(*) FROM gone";
+constexpr Sql kRemoveDeadNans =
+    "WITH gone AS (DELETE FROM duckicelake.nan_count n WHERE n.catalog_id = $1 AND NOT EXISTS "
+    "(SELECT FROM {schema}.ducklake_data_file d WHERE d.data_file_id = n.data_file_id) RETURNING "
+    "1) "
+    "SELECT count(*) FROM gone";
 constexpr Sql kRemoveDeadManifests =
     "WITH gone AS (DELETE FROM duckicelake.committed_manifest m WHERE NOT EXISTS (SELECT FROM "
     "duckicelake.committed_file f WHERE f.manifest_serial = m.serial) RETURNING 1) "
@@ -311,6 +316,9 @@ Result<DeadRows> sweep_dead_rows(pg::Connection& connection, const Lake& lake,
   DIL_TRY(out.committed_files,
           number(transaction, in_schema(lake, kRemoveDeadFiles, {lake.catalog_id})));
   DIL_TRY(out.committed_manifests, number(transaction, Statement{kRemoveDeadManifests, {}}));
+  DIL_TRY(const std::int64_t nans,
+          number(transaction, in_schema(lake, kRemoveDeadNans, {lake.catalog_id})));
+  (void)nans;
   DIL_CHECK_OK(transaction.commit());
   return out;
 }

@@ -412,10 +412,23 @@ CREATE TRIGGER keep_deleted_client AFTER DELETE ON duckicelake.client
   FOR EACH ROW EXECUTE FUNCTION duckicelake.keep_deleted_client();
 )sql";
 
+// How many NaN columns of data files have whose writers did not say; how far files were looked at.
+constexpr Sql kNanCounts = R"sql(
+CREATE TABLE duckicelake.nan_count (
+  catalog_id text NOT NULL,
+  data_file_id bigint NOT NULL,
+  column_id bigint NOT NULL,
+  nan_count bigint NOT NULL,
+  PRIMARY KEY (catalog_id, data_file_id, column_id));
+CREATE TABLE duckicelake.nan_progress (
+  catalog_id text PRIMARY KEY,
+  through_file bigint NOT NULL);
+)sql";
+
 }  // namespace
 
 Status migrate_sidecar(pg::Connection& connection) {
-  const std::array<pg::Migration, 13> migrations = {
+  const std::array<pg::Migration, 14> migrations = {
       pg::Migration{1, "tables of the projection", kTables},
       pg::Migration{2, "functions of the triggers", kFunctions},
       pg::Migration{3, "commits of clients", kCommits},
@@ -430,6 +443,7 @@ Status migrate_sidecar(pg::Connection& connection) {
                     kDirectTables + kDirectFunctions + kDirectWrites + kDirectArming},
       pg::Migration{12, "tokens of deleted clients", kDeletedClients},
       pg::Migration{13, "policies of static keys", kKeyPolicies},
+      pg::Migration{14, "counts of NaN", kNanCounts},
   };
   DIL_TRY(pg::MigrationReport report,
           pg::run_migrations(connection, pg::SqlIdent::constant("duckicelake"), migrations));

@@ -61,9 +61,11 @@ class Server:
     def __init__(self, lake: Lake, port: int | None = None, **settings):
         self.lake = lake
         self.port = port or free_port()
-        # Nothing is published but by loads, so that tests can count; test_eager.py turns it on.
+        # Nothing is published but by loads and nothing read ahead, so that tests can count; test_eager.py and
+        # test_nan_counts.py turn it on.
         self.settings = {"DUCKICELAKE_LISTEN_HOST": "127.0.0.1", "DUCKICELAKE_PORT": self.port,
-                         "DUCKICELAKE_DISABLE_NOTIFY": "1", **settings}
+                         "DUCKICELAKE_DISABLE_NOTIFY": "1", "DUCKICELAKE_DISABLE_NAN_COUNTS": "1",
+                         **settings}
         self.url = f"http://127.0.0.1:{self.port}"
         self.api = f"{self.url}/v1/lake"
         self.log_path = pathlib.Path(tempfile.gettempdir()) / f"duckicelake-{self.port}.log"
