@@ -4,6 +4,8 @@
 #include "pg/migrations.h"
 #include "store/access_schema.h"
 #include "store/direct_schema.h"
+#include "store/direct_schema_arming.h"
+#include "store/direct_schema_writes.h"
 #include "store/sidecar.h"
 
 namespace duckicelake::store {
