@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <set>
 
 #include "app/backends.h"
 #include "app/commands.h"
@@ -24,8 +25,6 @@ namespace duckicelake::app {
 namespace {
 
 constexpr std::chrono::minutes kPatience{15};
-// What a policy that is too large is made of.
-constexpr std::size_t kNamed = 3;
 
 void say(std::string_view text) { fmt::print(stderr, "bucket-policy: {}\n", text); }
 
@@ -37,9 +36,22 @@ std::string partition_of(std::string_view arn) {
 }
 
 struct PlannedCatalog {
-  store::Lake lake;
+  std::string id;
   std::vector<catalog::KeyPlan> keys;
+  // Its data is in another bucket: what is known of its keys is what the run there found out.
+  bool is_elsewhere = false;
 };
+
+// Of one catalog, not of PostgreSQL or the store: the keys of the others do not wait for it.
+bool is_fault_of_catalog(const Error& error) {
+  switch (error.code()) {
+    case Code::kNotFound:
+    case Code::kUnsupported:
+    case Code::kInvalidArgument:
+    case Code::kCorruptData: return true;
+    default: return false;
+  }
+}
 
 class BucketPolicy {
  public:
@@ -91,24 +103,67 @@ class BucketPolicy {
     return {};
   }
 
+  // Every key of the database is in the plan: on some stores one that no statement names opens the
+  // whole bucket.
   Status plan() {
     DIL_TRY(pg::Lease lease, pool_->acquire(until_));
     DIL_TRY(const std::vector<store::CatalogRow> rows, store::load_catalogs(*lease));
+    DIL_TRY(auto keys, store::load_all_keys_in_force(*lease));
     for (const store::CatalogRow& row : rows) {
-      if (row.state != store::CatalogState::kOpen) continue;
-      DIL_TRY(const pg::SqlIdent schema, pg::SqlIdent::make(row.metadata_schema));
-      DIL_TRY(store::Lake lake, store::open_lake(*lease, row.id, schema));
-      if (!store_->key_of(lake.data_path)) {
-        say(fmt::format("catalog {} is in another bucket and left out", row.id));
-        continue;
-      }
-      DIL_CHECK_OK(plan_catalog(row, std::move(lake)));
+      const Result<objstore::S3Uri> place = objstore::parse_s3_uri(row.data_path);
+      if (place && place->bucket != settings_.store.bucket) other_buckets_.insert(place->bucket);
+      const auto found = keys.find(row.id);
+      if (found == keys.end()) continue;
+      DIL_CHECK_OK(plan_row(*lease, row, std::move(found->second)));
+      keys.erase(found);
+    }
+    for (auto& [id, its] : keys) plan_nothing(id, std::move(its), "there is no such catalog");
+    for (const PlannedCatalog& planned : catalogs_) {
+      for (const catalog::KeyPlan& plan : planned.keys) DIL_CHECK_OK(note_plan(planned, plan));
     }
     return compose();
   }
 
-  Status plan_catalog(const store::CatalogRow& row, store::Lake lake) {
-    PlannedCatalog& planned = catalogs_.emplace_back(PlannedCatalog{std::move(lake), {}});
+  Status plan_row(pg::Connection& connection, const store::CatalogRow& row,
+                  std::vector<store::KeyInForce> keys) {
+    if (row.state != store::CatalogState::kOpen) {
+      plan_nothing(row.id, std::move(keys), "its catalog is not open");
+      return {};
+    }
+    Result<std::vector<catalog::KeyPlan>> planned = Error(Code::kNotFound, "");
+    const Result<pg::SqlIdent> schema = pg::SqlIdent::make(row.metadata_schema);
+    Result<store::Lake> lake = schema ? store::open_lake(connection, row.id, *schema)
+                                      : Result<store::Lake>(schema.error());
+    if (lake && !store_->key_of(lake->data_path)) {
+      plan_nothing(row.id, std::move(keys), "its catalog is in another bucket").is_elsewhere = true;
+      return {};
+    }
+    if (lake) planned = plan_catalog(row, *lake);
+    const Error* const error = !lake ? &lake.error() : !planned ? &planned.error() : nullptr;
+    if (error == nullptr) {
+      catalogs_.push_back({row.id, std::move(*planned), false});
+      return {};
+    }
+    if (!is_fault_of_catalog(*error)) return *error;
+    faults_.emplace_back(row.id, *error);
+    plan_nothing(row.id, std::move(keys), error->message());
+    return {};
+  }
+
+  PlannedCatalog& plan_nothing(const std::string& id, std::vector<store::KeyInForce> keys,
+                               std::string_view why) {
+    PlannedCatalog& planned = catalogs_.emplace_back(PlannedCatalog{id, {}, false});
+    for (store::KeyInForce& key : keys) {
+      catalog::KeyPlan& plan = planned.keys.emplace_back();
+      plan.key = std::move(key);
+      plan.opens.bucket = settings_.store.bucket;
+      plan.why_nothing = std::string(why);
+    }
+    return planned;
+  }
+
+  Result<std::vector<catalog::KeyPlan>> plan_catalog(const store::CatalogRow& row,
+                                                     const store::Lake& lake) {
     catalog::KeyPlanner::Config config;
     config.mode = guard_->mode();
     config.account = row.account;
@@ -117,25 +172,27 @@ class BucketPolicy {
     };
     config.wildcards = wildcards_of(settings_.store.endpoint);
     config.until = until_;
-    DIL_TRY(planned.keys,
-            catalog::KeyPlanner(std::move(config), *pool_, *store_, planned.lake).plan());
-    for (const catalog::KeyPlan& plan : planned.keys) {
-      const std::string who =
-          fmt::format("key of {} in {}", plan.key.key.principal, planned.lake.catalog_id);
-      // A policy that denies the server the bucket could not be taken back with its own keys.
-      if (plan.key.key.access_key_id == settings_.store.root_key) {
-        return invalid_argument("{}: it is the server's own key; remove it", who);
-      }
-      if (!plan.why_nothing.empty())
-        say(fmt::format("{} opens nothing: {}", who, plan.why_nothing));
-      for (const std::string& one : plan.left_out) say(fmt::format("{} leaves out {}", who, one));
+    return catalog::KeyPlanner(std::move(config), *pool_, *store_, lake).plan();
+  }
+
+  static std::string name_of(const PlannedCatalog& planned, const catalog::KeyPlan& plan) {
+    return fmt::format("key of {} in {}", plan.key.key.principal, planned.id);
+  }
+
+  Status note_plan(const PlannedCatalog& planned, const catalog::KeyPlan& plan) const {
+    const std::string who = name_of(planned, plan);
+    // A policy that denies the server the bucket could not be taken back with its own keys.
+    if (plan.key.key.access_key_id == settings_.store.root_key) {
+      return invalid_argument("{}: it is the server's own key; remove it", who);
     }
+    if (!plan.why_nothing.empty()) say(fmt::format("{} opens nothing: {}", who, plan.why_nothing));
+    for (const std::string& one : plan.left_out) say(fmt::format("{} leaves out {}", who, one));
     return {};
   }
 
-  // The grants, by the store's names. One user of the store with several static keys is nobody's: a
-  // key given out in one catalog would open what is in another.
-  Result<std::vector<sign::KeyGrant>> grants() {
+  // The keys, by the store's names for their users. A user with several is nobody's: a key given
+  // out in one catalog would open what is in another.
+  Result<std::map<std::string, catalog::KeyPlan*>> plans_by_name() {
     std::map<std::string, std::vector<catalog::KeyPlan*>> by_name;
     for (PlannedCatalog& planned : catalogs_) {
       for (catalog::KeyPlan& plan : planned.keys) {
@@ -149,25 +206,24 @@ class BucketPolicy {
         Result<std::string> name = catalog::store_principal(settings_.store.policy_principal,
                                                             key.principal, key.access_key_id);
         if (!name) {
-          return std::move(name).error().with_context(
-              fmt::format("key of {} in {}", key.principal, planned.lake.catalog_id));
+          return std::move(name).error().with_context(name_of(planned, plan));
         }
         by_name[std::move(*name)].push_back(&plan);
       }
     }
-    std::vector<sign::KeyGrant> out;
+    std::map<std::string, catalog::KeyPlan*> out;
     for (const auto& [name, plans] : by_name) {
       if (plans.size() > 1) {
         say(fmt::format("{} opens nothing: {} static keys are its own", name, plans.size()));
         for (catalog::KeyPlan* plan : plans) plan->opens.tables.clear();
       }
-      out.push_back({name, catalog::scope_of(plans.front()->opens)});
+      out[name] = plans.front();
     }
     return out;
   }
 
   Status compose() {
-    DIL_TRY(std::vector<sign::KeyGrant> grants, this->grants());
+    DIL_TRY(const auto plans, plans_by_name());
     sign::BucketPolicyOptions options;
     options.bucket = settings_.store.bucket;
     options.sid = sid_;
@@ -175,31 +231,45 @@ class BucketPolicy {
     options.partition = partition_of(settings_.store.sts_role_arn);
     options.deny =
         settings_.store.policy_denies_others ? sign::DenyForm::kOthers : sign::DenyForm::kActions;
-    DIL_TRY(statements_, sign::key_statements(grants, options));
     DIL_TRY(found_, store_->bucket_policy());
-    Result<std::string> merged = sign::merge_statements(found_, statements_, sid_);
-    if (!merged) return too_large(std::move(merged).error(), std::move(grants));
-    policy_ = std::move(*merged);
-    return {};
+    for (;;) {
+      std::vector<sign::KeyGrant> grants;
+      for (const auto& [name, plan] : plans)
+        grants.push_back({name, catalog::scope_of(plan->opens)});
+      DIL_TRY(statements_, sign::key_statements(grants, options));
+      Result<std::string> merged = sign::merge_statements(found_, statements_, sid_);
+      if (merged) {
+        policy_ = std::move(*merged);
+        return {};
+      }
+      const bool is_too_large = merged.error().code() == Code::kPayloadTooLarge;
+      if (!is_too_large || !close_largest(plans, merged.error())) return std::move(merged).error();
+    }
   }
 
-  static Error too_large(Error error, std::vector<sign::KeyGrant> grants) {
-    if (error.code() != Code::kPayloadTooLarge) return error;
-    const auto size = [](const sign::KeyGrant& grant) {
-      return grant.scope.read_prefixes.size() + grant.scope.read_keys.size() +
-             grant.scope.write_prefixes.size();
-    };
-    std::sort(grants.begin(), grants.end(), [&](const auto& a, const auto& b) {
-      return size(a) != size(b) ? size(a) > size(b) : a.principal < b.principal;
-    });
-    std::vector<std::string> largest;
-    for (const sign::KeyGrant& grant : grants) {
-      if (largest.size() == kNamed) break;
-      largest.push_back(fmt::format("{} with {}", grant.principal, size(grant)));
+  // Takes what is opened from those who are opened most (together: they share their statements), so
+  // that the rest can be put: one who makes tables must not keep the keys of others as wide as they
+  // are. False: nobody is opened anything.
+  static bool close_largest(const std::map<std::string, catalog::KeyPlan*>& plans,
+                            const Error& error) {
+    std::pair<std::size_t, std::string> largest;
+    for (const auto& [name, plan] : plans) {
+      if (plan->opens.tables.empty()) continue;
+      std::string opens = catalog::to_json(plan->opens);
+      largest = std::max(largest, {opens.size(), std::move(opens)});
     }
-    return Error(error.code(), fmt::format("{}; most folders and files are those of {}; principals "
-                                           "that may do the same share their statements",
-                                           error.message(), fmt::join(largest, ", ")));
+    if (largest.first == 0) return false;
+    for (const auto& [name, plan] : plans) {
+      if (catalog::to_json(plan->opens) != largest.second) continue;
+      plan->why_nothing = fmt::format(
+          "{}; its {} tables are the most of all: grant it less, or use the gateway (principals "
+          "that may do the same share their statements)",
+          error.message(), plan->opens.tables.size());
+      plan->is_too_much = true;
+      plan->opens.tables.clear();
+      say(fmt::format("{} opens nothing: {}", name, plan->why_nothing));
+    }
+    return true;
   }
 
   Status apply_locked() {
@@ -211,10 +281,11 @@ class BucketPolicy {
     } else {
       DIL_CHECK_OK(put());
     }
+    for (const auto& [id, error] : faults_) report_.fail("catalog " + id, error);
     DIL_TRY(const std::vector<std::string> folders, all_folders());
     for (const PlannedCatalog& planned : catalogs_) {
       for (const catalog::KeyPlan& plan : planned.keys) {
-        DIL_CHECK_OK(prove(planned.lake, plan, folders));
+        DIL_CHECK_OK(prove(planned, plan, folders));
       }
     }
     return {};
@@ -222,11 +293,8 @@ class BucketPolicy {
 
   Status put() {
     // From here until it was tried anew, no key is known to be confined.
-    for (const PlannedCatalog& planned : catalogs_) {
-      for (const catalog::KeyPlan& plan : planned.keys) {
-        DIL_CHECK_OK(forget(planned.lake, plan.key.key.principal));
-      }
-    }
+    DIL_CHECK_OK(in_transaction(
+        [](pg::Transaction& transaction) { return store::forget_applied_keys(transaction); }));
     DIL_CHECK_OK(store_->put_bucket_policy(policy_));
     DIL_TRY(const std::string now, store_->bucket_policy());
     DIL_TRY(const bool is_there, sign::has_statements(now, statements_, sid_));
@@ -254,14 +322,17 @@ class BucketPolicy {
     return out;
   }
 
-  Status prove(const store::Lake& lake, const catalog::KeyPlan& plan,
+  Status prove(const PlannedCatalog& planned, const catalog::KeyPlan& plan,
                const std::vector<std::string>& folders) {
     const store::StaticKey& key = plan.key.key;
-    const std::string who = fmt::format("key of {} in {}", key.principal, lake.catalog_id);
+    const std::string who = name_of(planned, plan);
     store::AppliedKey applied{key.principal, key.access_key_id, catalog::to_json(plan.opens),
                               false};
+    // Of one elsewhere, what the run there proved stays known if it opens nothing here.
+    if (planned.is_elsewhere && plan.key.applied) applied = *plan.key.applied;
     KeyToProve wanted;
     wanted.opens = catalog::scope_of(plan.opens);
+    wanted.other_buckets.assign(other_buckets_.begin(), other_buckets_.end());
     const std::string opens = fmt::format(
         "opens {} tables, {} of them to write", plan.opens.tables.size(),
         std::count_if(plan.opens.tables.begin(), plan.opens.tables.end(),
@@ -270,7 +341,8 @@ class BucketPolicy {
       report_.warn(who, opens +
                             "; not tried, for the server does not know its secret: it is not "
                             "given out");
-      return save(lake, applied);
+      applied.is_proved = false;
+      return save(planned, applied);
     }
     wanted.keys = {key.access_key_id, key.secret_access_key, Secret()};
     for (const std::string& folder : folders) {
@@ -286,25 +358,29 @@ class BucketPolicy {
         report_.fail(
             who, fmt::format("{}: {} where {} is right", line.tried, line.found, line.expected));
       }
-      return forget(lake, key.principal);
+      return forget(planned, key.principal);
     }
-    report_.ok(who, fmt::format("{}, and nothing else: {} requests", opens, proof.lines.size()));
-    applied.is_proved = true;
-    return save(lake, applied);
+    if (plan.is_too_much) {
+      report_.fail(who, fmt::format("opens nothing: {}", plan.why_nothing));
+    } else {
+      report_.ok(who, fmt::format("{}, and nothing else: {} requests", opens, proof.lines.size()));
+    }
+    if (!planned.is_elsewhere) applied.is_proved = true;
+    return save(planned, applied);
   }
 
-  Status save(const store::Lake& lake, const store::AppliedKey& applied) {
+  Status save(const PlannedCatalog& planned, const store::AppliedKey& applied) {
     return in_transaction([&](pg::Transaction& transaction) -> Status {
-      Status saved = store::save_applied_key(transaction, lake, applied);
+      Status saved = store::save_applied_key(transaction, planned.id, applied);
       // Removed meanwhile; the next run takes it out of the policy.
       if (!saved && saved.error().code() == Code::kNotFound) return {};
       return saved;
     });
   }
 
-  Status forget(const store::Lake& lake, const std::string& principal) {
+  Status forget(const PlannedCatalog& planned, const std::string& principal) {
     return in_transaction([&](pg::Transaction& transaction) {
-      return store::forget_applied_key(transaction, lake, principal);
+      return store::forget_applied_key(transaction, planned.id, principal);
     });
   }
 
@@ -325,6 +401,8 @@ class BucketPolicy {
   std::unique_ptr<catalog::Guard> guard_;
   std::string sid_;
   std::vector<PlannedCatalog> catalogs_;
+  std::vector<std::pair<std::string, Error>> faults_;  // of catalogs
+  std::set<std::string> other_buckets_;
   std::vector<std::string> statements_;
   std::string found_;   // the bucket's policy as it was
   std::string policy_;  // as it is to be

@@ -25,6 +25,7 @@ class Prover {
         place_(place),
         root_(place, place.root, settings.store.ca_file),
         hand_(place, key.keys, settings.store.ca_file),
+        ca_file_(settings.store.ca_file),
         aside_(proof_prefix(settings)) {
     // Hidden from engines, and the same nowhere else.
     name_ = "_duckicelake-proof-" + aside_.substr(aside_.size() - 17, 16);
@@ -109,12 +110,20 @@ class Prover {
     }
     expect("list the bucket", 403, hand_.send("GET", "", {{"list-type", "2"}}));
     expect("read the bucket's policy", 403, hand_.send("GET", "", {{"policy", ""}}));
+    for (const std::string& bucket : key_.other_buckets) {
+      catalog::ObjectPlace other = place_;
+      other.place.bucket = bucket;
+      const int found = StoreHand(other, key_.keys, ca_file_).send("GET", "", {{"list-type", "2"}});
+      // It may be in another region, or at another store, and then not be there.
+      out.lines.push_back({"list bucket " + bucket, 403, found, found >= 300});
+    }
   }
 
   const KeyToProve& key_;
   const catalog::ObjectPlace& place_;
   StoreHand root_;
   StoreHand hand_;
+  const std::string& ca_file_;
   const std::string aside_;
   std::string name_;
   std::vector<std::string> own_;

@@ -18,6 +18,8 @@ struct KeyToProve {
   sign::SessionScope opens;
   // Folders that others may see: key prefixes ending in '/', not below those that it opens.
   std::vector<std::string> closed;
+  // Where catalogs have their data that another run of the command is for.
+  std::vector<std::string> other_buckets;
 };
 
 // Tries with the key itself, on objects of its own making beside those that are there, that it

@@ -232,11 +232,13 @@ Status KeyPlanner::plan_one(KeyPlan& plan, const Access& access) {
     readable.emplace_back(&table, allows(Action::kWriteTableData));
   }
   if (readable.size() > kMaxOpened) {
-    return make_error(
-        Code::kPayloadTooLarge,
-        "principal {} may read {} tables of catalog {}, more than a bucket policy can "
-        "name ({} bytes): grant it less, or use the gateway",
-        plan.key.key.principal, readable.size(), lake_.catalog_id, sign::kMaxBucketPolicyBytes);
+    // Not an error: one who makes tables could keep the keys of all others as wide as they are.
+    plan.is_too_much = true;
+    plan.why_nothing = fmt::format(
+        "it may read {} tables, more than a bucket policy can name ({} bytes): grant "
+        "it less, or use the gateway",
+        readable.size(), sign::kMaxBucketPolicyBytes);
+    return {};
   }
   for (const auto& [table, may_write] : readable) open(plan, *table, may_write);
   return {};

@@ -50,6 +50,7 @@ struct KeyPlan {
   store::KeyInForce key;
   KeyOpening opens;
   std::string why_nothing;            // nothing at all, whatever is granted; else empty
+  bool is_too_much = false;           // why_nothing: what is granted has no room in a policy
   std::vector<std::string> left_out;  // "sales.orders: why"
 };
 
@@ -73,7 +74,6 @@ class KeyPlanner {
   KeyPlanner(Config config, pg::Pool& pool, objstore::ObjectStore& objects, const store::Lake& lake)
       : config_(std::move(config)), pool_(pool), objects_(objects), lake_(lake) {}
 
-  // kPayloadTooLarge: a principal may read more tables than any policy names.
   Result<std::vector<KeyPlan>> plan();
 
  private:

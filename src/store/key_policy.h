@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,9 +25,12 @@ struct AppliedKey {
   bool is_proved = false;     // by requests with the key itself
 };
 // In place of what was known of the principal's key. kNotFound: he has no static key any more.
-Status save_applied_key(pg::Transaction& transaction, const Lake& lake, const AppliedKey& applied);
-Status forget_applied_key(pg::Transaction& transaction, const Lake& lake,
+Status save_applied_key(pg::Transaction& transaction, const std::string& catalog_id,
+                        const AppliedKey& applied);
+Status forget_applied_key(pg::Transaction& transaction, const std::string& catalog_id,
                           const std::string& principal);
+// Of all catalogs of the database.
+Status forget_applied_keys(pg::Transaction& transaction);
 
 // A principal's key and what is known of it. nullopt: he has none.
 struct KeyInForce {
@@ -38,5 +42,8 @@ Result<std::optional<KeyInForce>> find_key_in_force(pg::Connection& connection, 
                                                     const std::string& principal);
 // All of a catalog, by principal, with their secrets.
 Result<std::vector<KeyInForce>> load_keys_in_force(pg::Connection& connection, const Lake& lake);
+// All of the database, by catalog id: whether or not the catalog is open, or there at all.
+Result<std::map<std::string, std::vector<KeyInForce>>> load_all_keys_in_force(
+    pg::Connection& connection);
 
 }  // namespace duckicelake::store

@@ -12,14 +12,16 @@ from lib import auth, direct, raw_s3
 from lib.auth import sign_in
 from lib.lakes import private_stack
 from lib.server import Server, command, encoded, eventually
-from lib.tenants import Tenant
+from lib.tenants import Tenant, close
 from test_vend_access import Guarded
 from test_vend_matrix import VENDED, key_of
 
-# By themselves the first three may do nothing in the bucket; `wide` may do everything.
-USERS = {"reader": [], "writer": [], "tina": [], "big": [], "wide": ["Read", "Write", "List", "Tagging"]}
+# By themselves these may do everything in the bucket, the others nothing.
+WIDE = dict.fromkeys(("wide", "gone", "far"), ["Read", "Write", "List", "Tagging"])
+USERS = {"reader": [], "writer": [], "tina": [], "big": [], "huge": [], **WIDE}
 CLIENTS = {"reader": "ns:keys:r", "writer": "ns:keys:rw", "wide": "ns:keys:r", "tina": "ns:shop:rw",
-           "big": "ns:big:r", "broker": "ns:keys:r broker"}
+           "big": "ns:big:r", "huge": "ns:huge:r", "gone": "ns:shop:r", "far": "ns:keys:r",
+           "broker": "ns:keys:r broker"}
 KEYS = "/governance/static-s3-keys"
 
 
@@ -76,6 +78,12 @@ class Keyed(Guarded):
 
     def policy(self, *words: str, **env):
         return command(self.lake, "bucket-policy", *words, env=self.operator | env)
+
+    def sql(self, text: str, arguments: tuple | None = None) -> None:
+        self.lake.postgres.execute(text, arguments)
+
+    def policy_init(self, env: dict):
+        return command(self.lake, "init", env=self.operator | env)
 
     def apply(self) -> str:
         done = self.policy("--apply")
@@ -415,17 +423,143 @@ def test_what_cannot_be_done_is_said(applied):
     applied.apply()
 
 
-def test_a_policy_has_no_room_for_everything(applied):
-    session = applied.lake.session()
-    session.execute("CREATE SCHEMA lake.big; BEGIN; " + "; ".join(
-        f"CREATE TABLE lake.big.table_with_a_long_name_{i} AS SELECT 1 AS id" for i in range(80))
-        + "; COMMIT")
-    before = applied.in_force()
-    applied.set_key("big")
+def tables(session, schema: str, count: int) -> None:
+    session.execute(f"CREATE SCHEMA lake.{schema}; BEGIN; " + "; ".join(
+        f"CREATE TABLE lake.{schema}.table_with_a_long_name_{i} AS SELECT 1 AS id"
+        for i in range(count)) + "; COMMIT")
+
+
+def denied_all(policy: dict) -> set[str]:
+    return {who.rsplit("/", 1)[1] for s in policy["Statement"] for who in s["Principal"]["AWS"]
+            if s["Effect"] == "Deny" and s["Action"] in ("s3:*", ["s3:*"]) and "Resource" in s}
+
+
+@pytest.mark.parametrize("who, count, why", [("big", 80, "20480 is all that a store takes"),
+                                             ("huge", 301, "it may read 301 tables")])
+def test_a_key_that_opens_too_much_opens_nothing_and_no_other_waits_for_it(applied, who, count, why):
+    """Whoever makes tables does not keep the keys of others as wide as they are."""
+    tables(applied.lake.session(), who, count)
+    applied.set_key(who)
+    applied.grant("orders")
     try:
         done = applied.policy("--apply")
-        assert done.returncode == 1 and "20480" in done.stderr and "user/big with 160" in done.stderr
-        assert applied.in_force() == before
+        assert done.returncode == 1, f"{done.stdout}\n{done.stderr}"
+        assert re.search(f"^FAIL +key of {who} in lake: opens nothing: .*{why}", done.stdout, re.M), done.stdout
+        assert len(re.findall("^FAIL", done.stdout, re.M)) == 1, done.stdout
+        assert who in denied_all(applied.in_force())
+        assert applied.way("reader").request("GET", applied.targets["own data"][0]).status == 403
+        applied.grant("orders", on=False)
+        assert applied.policy("--apply").returncode == 1
+        assert applied.way("reader").request("GET", applied.targets["own data"][0]).status == 200
+        assert applied.vend("reader")["s3"] is not None
     finally:
-        assert applied.admin.delete(f"{KEYS}/big").status_code < 300
+        applied.grant("orders", on=False)
+        assert applied.admin.delete(f"{KEYS}/{who}").status_code < 300
+    applied.apply()
+
+
+def opens_nothing(ground, who: str, *keys: str) -> bool:
+    way = ground.way(who)
+    found = {way.request("GET", key).status for key in (ground.targets["own data"][0], *keys)}
+    found |= {way.request("GET", "", "list-type=2").status,
+              way.request("PUT", ground.folder + "x", body=b"x").status,
+              way.request("DELETE", ground.folder + "x").status}
+    return found == {403}
+
+
+def test_a_key_of_a_catalog_that_was_closed_opens_nothing(applied):
+    """`gone` would be allowed everything by the store's own means."""
+    admin = auth.bearer(applied.admin.token)
+
+    def vend():
+        return tenant.get(direct.path("shop", table="orders"),
+                          headers=auth.bearer(auth.token(applied.server, "gone"))).json()
+    tenant = Tenant(applied.server, "closing", admin)
+    tenant.session().execute("CREATE SCHEMA lake.shop; CREATE TABLE lake.shop.orders AS "
+                             "SELECT range AS id FROM range(3000)")
+    own = applied.first_file(key_of(tenant.load("shop", "orders")["metadata"]["location"]) + "/")
+    tenant.close()
+    assert tenant("POST", KEYS, applied.key_body("gone")).status_code < 300
+    applied.apply()
+    assert vend()["s3"] is not None and applied.way("gone").request("GET", own).status == 200
+    assert close(applied.server, "closing", admin).status_code == 204
+    shown = applied.apply()
+    assert re.search("^ok .*key of gone in closing: opens 0 tables", shown, re.M), shown
+    assert opens_nothing(applied, "gone", own) and "gone" in denied_all(applied.in_force())
+    # Opened again, it is what was put last that counts.
+    tenant = Tenant(applied.server, "closing", admin)
+    assert vend()["s3"] is None
+    applied.apply()
+    assert vend()["s3"] is not None and applied.way("gone").request("GET", own).status == 200
+    # Its lake is gone, or its row: no reason to let the key go, nor those of others.
+    applied.sql(f"DROP SCHEMA {tenant.schema} CASCADE")
+    applied.grant("orders")
+    done = applied.policy("--apply")
+    applied.grant("orders", on=False)
+    assert done.returncode == 1 and "FAIL  catalog closing" in done.stdout, done.stdout
+    assert opens_nothing(applied, "gone", own)
+    assert applied.way("reader").request("GET", applied.targets["own data"][0]).status == 403
+    applied.sql("DELETE FROM duckicelake.catalog WHERE catalog_id = 'closing'")
+    shown = applied.apply()
+    assert re.search("^ok .*key of gone in closing: opens 0 tables", shown, re.M), shown
+    assert opens_nothing(applied, "gone", own)
+    applied.sql("DELETE FROM duckicelake.static_s3_key WHERE principal = 'gone'")
+    applied.apply()
+
+
+def test_a_record_that_is_not_made_anew_is_gone_when_the_policy_changes(applied):
+    """No way of the store's own leads here; it is what a run that died would leave."""
+    applied.lake.session().execute("CREATE TABLE lake.keys.more AS SELECT 1 AS id")
+    root = applied.root.keys
+    applied.sql("INSERT INTO duckicelake.static_s3_key (catalog_id, principal, access_key_id) "
+                "VALUES ('nowhere', 'nobody', 'NOBODY')")
+    applied.sql("INSERT INTO duckicelake.static_key_policy (catalog_id, principal, "
+                "access_key_id, opens, is_proved) VALUES ('nowhere', 'nobody', 'NOBODY', '{}', "
+                "true)")
+    done = applied.policy("--apply", DUCKICELAKE_S3_ROOT_KEY=root.access_key,
+                          DUCKICELAKE_S3_ROOT_SECRET=root.secret_key)
+    assert done.returncode == 1
+    assert applied.lake.rows("SELECT principal FROM duckicelake.static_key_policy") == []
+    applied.sql("DELETE FROM duckicelake.static_s3_key WHERE principal = 'nobody'")
+    applied.lake.session().execute("DROP TABLE lake.keys.more")
+    applied.apply()
+
+
+def test_a_key_of_a_catalog_in_another_bucket_opens_nothing_in_this_one(applied):
+    other = applied.place._replace(bucket="elsewhere")
+    admin = raw_s3.Keyed(other, applied.store.admin)
+    assert admin.request("PUT", "").status == 200
+    there = {"DUCKICELAKE_S3_BUCKET": other.bucket, "DUCKICELAKE_CATALOG": "faraway",
+             "DUCKICELAKE_PG_SCHEMA": "faraway", "DUCKICELAKE_S3_PREFIX": "faraway/data/"}
+    done = applied.policy_init(there)
+    assert done.returncode == 0, done.stdout + done.stderr
+    keys = applied.store.user("far")
+    applied.sql("INSERT INTO duckicelake.static_s3_key (catalog_id, principal, access_key_id, "
+                "secret_access_key) VALUES ('faraway', 'far', %s, %s)",
+                (keys.access_key, keys.secret_key))
+
+    def is_proved():
+        return applied.lake.rows("SELECT is_proved FROM duckicelake.static_key_policy WHERE "
+                                 "principal = 'far' AND opens LIKE '%%\"elsewhere\"%%'") == [(True,)]
+    try:
+        assert applied.way("far").request("GET", applied.targets["own data"][0]).status == 200
+        # There it is confined, and here it is not yet.
+        done = applied.policy("--apply", **there)
+        assert done.returncode == 1 and re.search(
+            f"^FAIL +key of far in faraway: list bucket {applied.place.bucket}: 200", done.stdout, re.M), done.stdout
+        assert not is_proved()
+        shown = applied.apply()
+        assert re.search("^ok .*key of far in faraway: opens 0 tables", shown, re.M), shown
+        assert opens_nothing(applied, "far")
+        done = applied.policy("--apply", **there)
+        assert done.returncode == 0 and is_proved(), done.stdout
+        assert applied.vend("reader")["s3"] is not None
+        # A change here leaves what is known of it there.
+        applied.lake.session().execute("CREATE TABLE lake.keys.more AS SELECT 1 AS id")
+        assert "read back" in applied.apply() and is_proved()
+    finally:
+        applied.sql("DELETE FROM duckicelake.static_s3_key WHERE principal = 'far'")
+        applied.lake.session().execute("DROP TABLE IF EXISTS lake.keys.more")
+        applied.sql("DELETE FROM duckicelake.catalog WHERE catalog_id = 'faraway'")
+        admin.request("DELETE", "", "policy=")
     applied.apply()
