@@ -28,44 +28,55 @@ class FooterReader {
   Result<std::optional<parquet::Footer>> read(const manifest::DataFile& file) {
     const Result<std::string> key = objects_.key_of(file.file_path);
     if (!key.has_value() || is_away_) return std::nullopt;
-    const auto size = static_cast<std::uint64_t>(file.file_size_in_bytes);
+    const auto said = static_cast<std::uint64_t>(file.file_size_in_bytes);
+    Found found = read(*key, said);
+    if (!found.is_other_size) return std::move(found.footer);
+    // Who made a file of another size that is no Parquet file knows why.
+    const auto object = objects_.head(*key);
+    if (!object.has_value() || !*object) return std::nullopt;
+    if (read(*key, (*object)->size).footer) return wrong_size(file);
+    return std::nullopt;
+  }
+
+ private:
+  struct Found {
+    std::optional<parquet::Footer> footer;
+    bool is_other_size = false;
+  };
+
+  // The footer of an object of this size.
+  Found read(const std::string& key, std::uint64_t size) {
     const auto tail_size =
         static_cast<std::size_t>(std::min<std::uint64_t>(size, CommitFooters::kTailBytes));
     // One byte more than the file may have tells whether it has.
-    const Result<std::string> tail = get(*key, size - tail_size, tail_size + 1);
+    const Result<std::string> tail = get(key, size - tail_size, tail_size + 1);
     if (!tail.has_value()) {
-      if (tail.error().code() != Code::kInvalidArgument) return std::nullopt;
-      // It ends before the range begins.
-      const auto found = objects_.head(*key);
-      if (found.has_value() && *found && (*found)->size != size) return wrong_size(file);
-      return std::nullopt;
+      // Invalid: it ends before the range begins.
+      return {std::nullopt, tail.error().code() == Code::kInvalidArgument};
     }
-    if (tail->size() != tail_size) return wrong_size(file);
-    if (tail_size < parquet::kTrailerBytes) return std::nullopt;
+    if (tail->size() != tail_size) return {std::nullopt, true};
+    if (tail_size < parquet::kTrailerBytes) return {};
     const std::size_t before = tail_size - parquet::kTrailerBytes;
     const auto length = parquet::footer_length(std::string_view(*tail).substr(before));
     if (!length.has_value() || *length > CommitFooters::kMaxFooterBytes ||
         *length > size - parquet::kTrailerBytes) {
-      return std::nullopt;
+      return {};
     }
     std::string footer;
     if (*length <= before) {
       footer = tail->substr(before - *length, *length);
     } else {
       const std::size_t missing = *length - before;
-      if (large_bytes_.fetch_add(missing) + missing > CommitFooters::kMaxLargeBytes) {
-        return std::nullopt;
-      }
-      Result<std::string> head = get(*key, size - parquet::kTrailerBytes - *length, missing);
-      if (!head.has_value() || head->size() != missing) return std::nullopt;
+      if (large_bytes_.fetch_add(missing) + missing > CommitFooters::kMaxLargeBytes) return {};
+      Result<std::string> head = get(key, size - parquet::kTrailerBytes - *length, missing);
+      if (!head.has_value() || head->size() != missing) return {};
       footer = std::move(*head) + tail->substr(0, before);
     }
     Result<parquet::Footer> parsed = parquet::parse_footer(footer);
-    if (!parsed.has_value()) return std::nullopt;
-    return std::optional(std::move(*parsed));
+    if (!parsed.has_value()) return {};
+    return {std::move(*parsed), false};
   }
 
- private:
   Result<std::string> get(const std::string& key, std::uint64_t offset, std::size_t length) {
     Result<std::string> bytes = objects_.get_range(key, {offset, length});
     if (!bytes.has_value() && (bytes.error().code() == Code::kUnavailable ||

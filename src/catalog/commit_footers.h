@@ -34,8 +34,8 @@ class CommitFooters {
   CommitFooters(objstore::ObjectStore& objects, const iceberg::Schema& schema)
       : objects_(objects), schema_(schema) {}
 
-  // Also corrects entries that footers contradict. kInvalidArgument: a file whose size or number of
-  // rows is another than its entry says, so that no statistics could be right.
+  // Also corrects entries that footers contradict. kInvalidArgument: a Parquet file whose size or
+  // number of rows is another than its entry says, so that no statistics could be right.
   Status read(SnapshotDelta& delta);
 
   // nullptr: the footer was not read, or says nothing.

@@ -152,6 +152,17 @@ TEST_F(CommitFootersTest, RefusesAFileOfAnotherSize) {
   EXPECT_EQ(code(file), Code::kInvalidArgument);
 }
 
+// Nobody can read it whatever its size, and scans fail loudly.
+TEST_F(CommitFootersTest, TheSizeOfWhatIsNoParquetFileIsNoMatter) {
+  for (const std::string& bytes : {std::string(), std::string("x"), std::string(100'000, 'x')}) {
+    manifest::DataFile file = add("f", bytes);
+    for (const std::int64_t wrong : {0, 10, 99'999, 100'001, 1 << 30}) {
+      file.file_size_in_bytes = wrong;
+      EXPECT_EQ(read(file), nullptr) << wrong;
+    }
+  }
+}
+
 TEST_F(CommitFootersTest, RefusesAnotherNumberOfRows) {
   manifest::DataFile file = add("f", footer("a", "b").file());
   file.record_count = 11;

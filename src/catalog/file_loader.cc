@@ -126,7 +126,7 @@ class Loader {
     }
     // Files are counted after their commit was published: only when everything is published anew
     // are there counts of files that are new to it.
-    if (start_.is_first) {
+    if (start_.is_first && !committed_.empty()) {
       std::vector<std::int64_t> ids;
       for (const ducklake::DataFileRow& row : rows) ids.push_back(row.id.value);
       DIL_TRY(nans_, store::load_nan_counts(context_.connection, context_.lake, ids));
