@@ -105,24 +105,28 @@ Status CommitFooters::read(SnapshotDelta& delta) {
     }
   }
   if (wanted.empty() || files_ + wanted.size() > kMaxFiles) return {};
+  if ((files_ + wanted.size()) * translate::leaf_count(schema_) > kMaxColumns) return {};
   files_ += wanted.size();
-  std::vector<std::optional<parquet::Footer>> found(wanted.size());
+  // Parsed footers are many times their bytes: of each no more than the table's columns are kept.
+  std::vector<std::optional<translate::FileFacts>> found(wanted.size());
   std::atomic<std::size_t> large_bytes{large_bytes_};
   std::atomic<bool> is_away{false};
   DIL_CHECK_OK(parallel_for(wanted.size(), kThreads, [&](std::size_t i) -> Status {
-    DIL_TRY(found[i], FooterReader(objects_, large_bytes, is_away).read(*wanted[i]));
-    if (found[i] && found[i]->row_count != wanted[i]->record_count) {
+    DIL_TRY(std::optional<parquet::Footer> footer,
+            FooterReader(objects_, large_bytes, is_away).read(*wanted[i]));
+    if (!footer) return {};
+    if (footer->row_count != wanted[i]->record_count) {
       return invalid_argument("{}: record_count is {}, and the file has {} rows",
-                              wanted[i]->file_path, wanted[i]->record_count, found[i]->row_count);
+                              wanted[i]->file_path, wanted[i]->record_count, footer->row_count);
     }
+    found[i] = translate::facts_of_footer(*footer, schema_);
     return {};
   }));
   large_bytes_ = large_bytes;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     if (!found[i]) continue;
-    translate::FileFacts facts = translate::facts_of_footer(*found[i], schema_);
-    translate::correct_metrics(*wanted[i], schema_, facts);
-    facts_[wanted[i]->file_path] = std::move(facts);
+    translate::correct_metrics(*wanted[i], schema_, *found[i]);
+    facts_[wanted[i]->file_path] = std::move(*found[i]);
   }
   return {};
 }

@@ -24,6 +24,8 @@ class CommitFooters {
   // kThreads at a time, so that this many take as long as 32 calls to the store.
   static constexpr std::size_t kMaxFiles = 256;
   static constexpr std::size_t kThreads = 8;
+  // Columns of all these files together: what is kept of each is some hundred bytes.
+  static constexpr std::size_t kMaxColumns = 100'000;
   // The first call reads this much: the footer of a file with a few hundred columns or row groups.
   static constexpr std::size_t kTailBytes = std::size_t{64} << 10;
   static constexpr std::size_t kMaxFooterBytes = std::size_t{8} << 20;

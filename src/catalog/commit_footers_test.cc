@@ -185,6 +185,24 @@ TEST_F(CommitFootersTest, CorrectsAnEntryThatLeavesValuesOut) {
   EXPECT_EQ(entry().null_value_counts[0].second, 0);
 }
 
+TEST_F(CommitFootersTest, ReadsNoneOfTooManyColumns) {
+  iceberg::Schema wide = schema();
+  while (wide.fields.size() <= CommitFooters::kMaxColumns / 2) {
+    wide.fields.push_back(wide.fields.front());
+    wide.fields.back().id.value = static_cast<std::int32_t>(wide.fields.size());
+  }
+  CommitFooters reader{store, wide};
+  std::vector<manifest::DataFile> files = {add("a", footer("a", "b").file()),
+                                           add("b", footer("a", "b").file())};
+  SnapshotDelta two = delta(files);
+  EXPECT_TRUE(reader.read(two).has_value());
+  EXPECT_EQ(calls, 0);
+  files.pop_back();
+  SnapshotDelta one = delta(files);
+  EXPECT_TRUE(reader.read(one).has_value());
+  EXPECT_EQ(calls, 1);
+}
+
 TEST_F(CommitFootersTest, ReadsNoneOfTooMany) {
   std::vector<manifest::DataFile> files;
   for (std::size_t i = 0; i <= CommitFooters::kMaxFiles; ++i) {

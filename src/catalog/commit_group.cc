@@ -154,6 +154,7 @@ void CommitGroup::write_together(std::span<Member* const> members) {
     done = Error(Code::kCommitStateUnknown, "the commit was broken off; load the table again",
                  thrown.what());
   }
+  pacer_.released(SlotPacer::Clock::now());
   const bool is_shared = members.size() > 1;
   for (Member* member : left) {
     if (member->result) continue;
@@ -270,12 +271,35 @@ Status CommitGroup::drop_overtaken(pg::Transaction& transaction, SnapshotId befo
             store::load_changes(*connection, lake, oldest, before.value - oldest.value));
     DIL_TRY(changes, parse(rows));
   }
+  if (members.size() > 1) DIL_CHECK_OK(drop_unlocked(*connection, members));
   for (Member* member : members) {
+    if (member->result) continue;
     DIL_TRY(bool is_late,
             is_overtaken(*connection, lake, member->commit->targets, before, changes));
     if (is_late) member->result = Written::kAgain;
   }
   std::erase_if(members, [](const Member* member) { return member->result.has_value(); });
+  return {};
+}
+
+// The lock of a member's table belongs to the member's session, which may have ended while it
+// waited: then others may have changed what takes no snapshot (properties, refs). What they
+// published shows it.
+Status CommitGroup::drop_unlocked(pg::Connection& connection, std::vector<Member*>& members) {
+  std::vector<TableId> tables;
+  for (const Member* member : members) {
+    for (const CommitTarget& target : member->commit->targets) tables.push_back(*target.id);
+  }
+  DIL_TRY(const auto tags, store::load_state_tags(connection, backends_.lake, tables));
+  for (Member* member : members) {
+    for (const CommitTarget& target : member->commit->targets) {
+      const auto tag = tags.find(*target.id);
+      const std::int64_t planned = target.work->view()->state().stored.version;
+      if (tag == tags.end() || tag->second.is_dirty || tag->second.version != planned) {
+        member->result = Written::kAlone;
+      }
+    }
+  }
   return {};
 }
 

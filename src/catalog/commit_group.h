@@ -78,6 +78,7 @@ class CommitGroup {
   Status claim_keys(pg::Transaction& transaction, std::vector<Member*>& members);
   Status drop_overtaken(pg::Transaction& transaction, SnapshotId before,
                         std::vector<Member*>& members);
+  Status drop_unlocked(pg::Connection& connection, std::vector<Member*>& members);
   Status write_rows(pg::Transaction& transaction, std::span<const store::Slot> slots,
                     Member& member);
   void pace();

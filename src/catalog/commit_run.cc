@@ -230,7 +230,10 @@ Result<CommitRun::Round> CommitRun::write() {
 // The change is durable: what fails from here on leaves the client with an unknown outcome, which
 // looking again settles.
 Result<std::vector<std::shared_ptr<const TableView>>> CommitRun::publish() {
-  // Answered before: nothing is locked, and the projection takes a connection of its own.
+  // Others wrote for this commit, whose own session has ended since, and its locks with it.
+  if (!locks_.empty() && !(*lease_)->is_alive()) locks_.clear();
+  // Nothing is locked (so it is too when it was answered before): the projection takes a connection
+  // and a lock of its own.
   if (locks_.empty()) lease_.reset();
   std::vector<std::shared_ptr<const TableView>> views;
   std::set<TableId> done;

@@ -15,6 +15,12 @@ SlotPacer::Clock::time_point SlotPacer::admit(Clock::time_point now) {
   return window_start_;
 }
 
+void SlotPacer::released(Clock::time_point now) {
+  std::lock_guard lock(mutex_);
+  if (window_start_ == Clock::time_point::min() || now <= window_start_ + kWindow) return;
+  window_start_ = now - kWindow;
+}
+
 void SlotPacer::note(SnapshotId newest_foreign, Clock::time_point now) {
   std::lock_guard lock(mutex_);
   // The first one seen may be old.

@@ -23,6 +23,9 @@ class SlotPacer {
 
   // When a commit that is ready at `now` may take its slot; `now` itself when nobody else writes.
   Clock::time_point admit(Clock::time_point now);
+  // A commit let go of the slot. One that outlasted its window ended the window: the pause is
+  // whole.
+  void released(Clock::time_point now);
   // The newest snapshot of others that the slot's transaction saw.
   void note(SnapshotId newest_foreign, Clock::time_point now);
 

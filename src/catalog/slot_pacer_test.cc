@@ -30,6 +30,20 @@ TEST(SlotPacer, LeavesPausesWhileOthersWrite) {
   EXPECT_EQ(pacer.admit(kStart + milliseconds(95)), kStart + milliseconds(95));
 }
 
+TEST(SlotPacer, LeavesAWholePauseAfterACommitThatOutlastsItsWindow) {
+  SlotPacer pacer;
+  pacer.note(SnapshotId(7), kStart);
+  pacer.note(SnapshotId(9), kStart);
+  EXPECT_EQ(pacer.admit(kStart), kStart);
+  pacer.released(kStart + milliseconds(20));  // within the window, which stays open
+  EXPECT_EQ(pacer.admit(kStart + milliseconds(25)), kStart + milliseconds(25));
+  pacer.released(kStart + milliseconds(200));
+  EXPECT_EQ(pacer.admit(kStart + milliseconds(201)), kStart + milliseconds(260));
+  // One that began before the next window was given away does not move it.
+  pacer.released(kStart + milliseconds(220));
+  EXPECT_EQ(pacer.admit(kStart + milliseconds(230)), kStart + milliseconds(260));
+}
+
 TEST(SlotPacer, ForgetsOthersAfterAWhile) {
   SlotPacer pacer;
   pacer.note(SnapshotId(7), kStart);

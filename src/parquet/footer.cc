@@ -11,7 +11,7 @@
 namespace duckicelake::parquet {
 namespace {
 
-constexpr std::size_t kMaxNodes = 100'000;
+constexpr std::size_t kMaxNodes = 20'000;  // each costs some 500 bytes when all are deep
 constexpr std::size_t kMaxDepth = 64;
 
 Error corrupt(std::string_view what) {

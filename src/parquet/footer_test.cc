@@ -161,6 +161,25 @@ TEST(ParquetFooter, NanIsNoBound) {
   EXPECT_EQ(leaf.high->bytes, plain_double(0.0));
 }
 
+TEST(ParquetFooter, AZeroMayStandForTheOtherZero) {
+  const TestColumn doubles{.physical = 5};
+  const Leaf leaf = leaf_of(doubles, {{.low = plain_double(-0.0), .high = plain_double(9)}});
+  EXPECT_FALSE(leaf.low->is_exact);
+  EXPECT_TRUE(leaf.high->is_exact);
+  const Leaf other = leaf_of({.physical = 4}, {{.low = plain(std::bit_cast<std::int32_t>(-3.5F)),
+                                                .high = plain(std::bit_cast<std::int32_t>(0.0F))}});
+  EXPECT_TRUE(other.low->is_exact);
+  EXPECT_FALSE(other.high->is_exact);
+}
+
+TEST(ParquetFooter, RefusesMoreColumnsThanAnybodyHas) {
+  TestFooter footer;
+  footer.columns.assign(19'000, int32());
+  EXPECT_TRUE(parse_footer(footer.bytes()).has_value());
+  footer.columns.assign(20'001, int32());
+  EXPECT_FALSE(parse_footer(footer.bytes()).has_value());
+}
+
 TEST(ParquetFooter, DecimalsAreComparedByValue) {
   const TestColumn decimals{.physical = 6, .logical = decimal_logical(2, 9)};
   const Leaf leaf = leaf_of(decimals, {{.low = "\xff\xfe", .high = "\x01"},

@@ -108,8 +108,16 @@ void LeafBounds::add(const ChunkStatistics& chunk) {
     return !may_be_cut || *chunk.low == *chunk.high ||
            (type_length_ > 0 && bytes.size() == static_cast<std::size_t>(type_length_));
   };
-  join(low_, *chunk.low, chunk.is_low_exact.value_or(is_whole(*chunk.low)), true);
-  join(high_, *chunk.high, chunk.is_high_exact.value_or(is_whole(*chunk.high)), false);
+  // Writers give a minimum of 0.0 as -0.0 and a maximum of -0.0 as 0.0 (parquet.thrift,
+  // ColumnOrder), so which of the two is among the values stays open.
+  const auto is_zero = [&](std::string_view bytes) {
+    return (order_ == Order::kFloat && float_of(bytes) == 0.0F) ||
+           (order_ == Order::kDouble && double_of(bytes) == 0.0);
+  };
+  join(low_, *chunk.low, chunk.is_low_exact.value_or(is_whole(*chunk.low)) && !is_zero(*chunk.low),
+       true);
+  join(high_, *chunk.high,
+       chunk.is_high_exact.value_or(is_whole(*chunk.high)) && !is_zero(*chunk.high), false);
 }
 
 void LeafBounds::finish(Leaf& leaf, bool is_ordered) {

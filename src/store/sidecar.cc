@@ -37,6 +37,9 @@ constexpr Sql kTableChanges =
 
 constexpr Sql kLoadVersion =
     "SELECT version, is_dirty FROM duckicelake.table_state WHERE catalog_id = $1 AND table_id = $2";
+constexpr Sql kLoadVersions =
+    "SELECT table_id, version, is_dirty FROM duckicelake.table_state WHERE catalog_id = $1 AND "
+    "table_id = ANY($2)";
 constexpr Sql kLoadState =
     "SELECT version, through_snapshot, next_file_id, revision, retired_serial, metadata_location, "
     "document, "
@@ -234,6 +237,26 @@ Result<std::optional<StateTag>> load_state_tag(pg::Connection& connection, const
                                                TableId table) {
   DIL_TRY(pg::ResultSet rows, connection.exec(Statement{kLoadVersion, {lake.catalog_id, table}}));
   return read_state_tag(rows);
+}
+
+Result<std::unordered_map<TableId, StateTag>> load_state_tags(pg::Connection& connection,
+                                                              const Lake& lake,
+                                                              std::span<const TableId> tables) {
+  std::vector<std::int64_t> ids;
+  for (const TableId table : tables) ids.push_back(table.value);
+  DIL_TRY(pg::ResultSet rows,
+          connection.exec(Statement{kLoadVersions, {lake.catalog_id, Param::int64_array(ids)}}));
+  std::unordered_map<TableId, StateTag> out;
+  for (pg::Row row : rows) {
+    RowReader in(row);
+    const TableId table(in.int64());
+    StateTag tag;
+    tag.version = in.int64();
+    tag.is_dirty = in.boolean();
+    DIL_CHECK_OK(in.status());
+    out.emplace(table, tag);
+  }
+  return out;
 }
 
 std::vector<Statement> table_news_statements(const Lake& lake, TableId table, SnapshotId after,

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "base/result.h"
@@ -92,6 +93,10 @@ struct StateTag {
 };
 Result<std::optional<StateTag>> load_state_tag(pg::Connection& connection, const Lake& lake,
                                                TableId table);
+// Of several tables; those without a state are left out.
+Result<std::unordered_map<TableId, StateTag>> load_state_tags(pg::Connection& connection,
+                                                              const Lake& lake,
+                                                              std::span<const TableId> tables);
 Result<std::optional<TableState>> load_table_state(pg::Connection& connection, const Lake& lake,
                                                    TableId table);
 Status save_table_state(pg::Transaction& transaction, const Lake& lake, TableId table,

@@ -33,7 +33,7 @@ constexpr Sql kTake =
 constexpr std::string_view kOwnMark = R"({"duckicelake":true})";
 constexpr Sql kForeign =
     "SELECT coalesce(max(s.snapshot_id), -1) FROM (SELECT snapshot_id FROM "
-    "{schema}.ducklake_snapshot ORDER BY snapshot_id DESC LIMIT 16) AS s "
+    "{schema}.ducklake_snapshot ORDER BY snapshot_id DESC LIMIT 64) AS s "
     "JOIN {schema}.ducklake_snapshot_changes c USING (snapshot_id) "
     "WHERE c.commit_extra_info IS NULL OR NOT starts_with(c.commit_extra_info, '{\"duckicelake\"')";
 

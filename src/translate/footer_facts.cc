@@ -230,6 +230,12 @@ FileFacts facts_of_footer(const parquet::Footer& footer, const iceberg::Schema& 
   return out;
 }
 
+std::size_t leaf_count(const iceberg::Schema& schema) {
+  std::size_t count = 0;
+  visit_leaves(schema.fields, false, [&](const Field&, bool) { ++count; });
+  return count;
+}
+
 bool needs_footer(const manifest::DataFile& file, const iceberg::Schema& schema) {
   if (file.record_count == 0) return true;  // few are empty, and a count of 0 has to be true
   bool out = false;

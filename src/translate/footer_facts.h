@@ -32,6 +32,9 @@ using FileFacts = std::unordered_map<std::int32_t, LeafFacts>;  // by field id
 // alone. Bounds longer than 1024 bytes are left out.
 FileFacts facts_of_footer(const parquet::Footer& footer, const iceberg::Schema& schema);
 
+// Of the columns that have values of their own.
+std::size_t leaf_count(const iceberg::Schema& schema);
+
 // Whether the footer can tell more than the client's entry: counts or bounds of a column are
 // missing, or a bound may be cut (spec "Metrics": a bound need not be a value of the column).
 bool needs_footer(const manifest::DataFile& file, const iceberg::Schema& schema);

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from lib.clients import PyIceberg
 from lib.forge import Draft, capture, post
-from lib.server import eventually
+from lib.server import Server, eventually
 from lib.writes import uuid7
 from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField, StringType
@@ -243,3 +243,68 @@ def test_changes_of_rows_definitions_and_several_tables_may_share_a_transaction(
         open_session.close()
     assert everywhere(server, "t2") == [1, 2, 3]
     check_lake(server)
+
+
+def set_and_append(table) -> None:
+    with table.transaction() as change:
+        change.set_properties({"from-the-group": "yes"})
+        change.append(rows(10, 11))
+
+
+def test_a_session_that_ended_while_its_commit_waited_leaves_nobodys_change_out(server):
+    """The lock of a table goes with the session that holds it; the group writes on another one."""
+    other = Server(server.lake).start()
+    main = server.load(SPACE, "t2")["metadata"]["current-snapshot-id"]
+    jobs = [append_draft(server, "t0", 10).post, append_draft(server, "t1", 10).post,
+            lambda b=capture(server, SPACE, "t2", set_and_append): post(server, SPACE, "t2", b),
+            append_draft(server, "t3", 10).post]
+    try:
+        with concurrent.futures.ThreadPoolExecutor(len(jobs)) as pool, slot_of(server.lake) as slot:
+            running = gathered(server, pool, jobs)
+            held = server.lake.rows(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity a WHERE datname = current_database() AND state = 'idle' "
+                "AND EXISTS (SELECT FROM pg_locks l WHERE l.pid = a.pid AND locktype = 'advisory' AND granted)")
+            assert len(held) >= 3
+            # Takes no snapshot, so nothing but the lock kept it apart from the commit that waits.
+            body = {"requirements": [], "updates": [{"action": "set-snapshot-ref", "ref-name": "of-the-other", "type": "tag",
+                                                     "snapshot-id": main}]}
+            assert post(other, SPACE, "t2", body).status_code == 200
+            slot.give_up()
+            answers = [r.result() for r in running]
+    finally:
+        other.stop()
+    # Whoever cannot be told how it ended may look.
+    assert {a.status_code for a in answers} <= {200, 500}, [a.text for a in answers]
+    for table, answer in zip(("t0", "t1", "t2", "t3"), answers, strict=True):
+        if answer.status_code != 200:
+            assert "CommitStateUnknown" in answer.text
+        assert everywhere(server, table) == [1, 2, 10, 11]
+    metadata = server.load(SPACE, "t2")["metadata"]
+    assert metadata["properties"]["from-the-group"] == "yes"
+    assert metadata["refs"]["of-the-other"]["snapshot-id"] == main
+    check_lake(server)
+
+
+def test_rows_that_duckdb_flushes_right_after_a_commit_do_not_hide_its_outcome(server):
+    lake = server.lake
+    session = lake.session()
+    session.execute(f"CREATE TABLE lake.{SPACE}.mixed (id BIGINT)")
+    session.execute(f"INSERT INTO lake.{SPACE}.mixed VALUES (1)")
+    session.execute(f"DELETE FROM lake.{SPACE}.mixed")
+    session.execute(f"ALTER TABLE lake.{SPACE}.mixed ADD COLUMN word VARCHAR")
+    session.execute(f"INSERT INTO lake.{SPACE}.mixed VALUES (2, 'w2')")
+    number = table_id(server, "mixed")
+    inlined = lake.rows("SELECT table_name FROM ducklake_inlined_data_tables WHERE table_id = %s ORDER BY schema_version", number)
+    assert len(inlined) == 2
+    draft = Draft(server, SPACE, "mixed", lambda t: t.append(rows(10, 11)))
+    # As a flush of DuckDB's would, and as close after the commit as can be: with it.
+    lake.postgres.execute(
+        "CREATE FUNCTION public.flush_one() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+        f"IF to_regclass('public.\"{inlined[0][0]}\"') IS NOT NULL AND new.changes_made = 'inserted_into_table:{number}' THEN "
+        f"DROP TABLE public.\"{inlined[0][0]}\"; "
+        f"DELETE FROM public.ducklake_inlined_data_tables WHERE table_name = '{inlined[0][0]}'; END IF; RETURN NULL; END $$; "
+        "CREATE TRIGGER flush_one AFTER INSERT ON public.ducklake_snapshot_changes FOR EACH ROW EXECUTE FUNCTION public.flush_one()")
+    answer = draft.post()
+    assert answer.status_code == 200, answer.text
+    assert lake.rows("SELECT count(*) FROM ducklake_inlined_data_tables WHERE table_id = %s", number) == [(1,)]
+    assert everywhere(server, "mixed") == [2, 10, 11]
