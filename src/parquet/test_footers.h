@@ -151,9 +151,9 @@ struct TestFooter {
           write_node(out, *nodes[i - 1]);
         }
       });
-      std::int64_t sum = 0;
-      for (const std::int64_t count : rows) sum += count;
-      out.integer(3, all_rows.value_or(sum), true);
+      std::uint64_t sum = 0;  // may pass what a footer can say
+      for (const std::int64_t count : rows) sum += static_cast<std::uint64_t>(count);
+      out.integer(3, all_rows.value_or(static_cast<std::int64_t>(sum)), true);
       out.list(4, rows.size(), [&](std::size_t group) {
         out.list(1, leaves.size(), [&](std::size_t leaf) {
           out.integer(2, 4, true);
